@@ -1,0 +1,91 @@
+"""The ports: what each layer asks of the next. Adapters and rules implement them by shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from jaxtyping import Float, UInt8
+
+from phaser.core.demonstration import Demo, FrameRef, Task
+from phaser.core.memory import Bucket, Memory, PreparedTask
+from phaser.core.segmentation import Segmentation
+from phaser.core.streams import Stream
+
+LossProbe = Callable[[Sequence[FrameRef]], Float[np.ndarray, "count"]]
+"""Per-frame loss of the policy as it is now, without training it."""
+
+
+class Segmenter(Protocol):
+    """Cuts the demonstrations of one task into the same phases each."""
+
+    def segment(self, demos: Sequence[Demo]) -> tuple[Segmentation, ...]: ...
+
+
+class Keep(Protocol):
+    """What a finished task leaves in memory."""
+
+    @property
+    def frames_per_task(self) -> int: ...
+
+    def select(self, task: PreparedTask, stream: Stream) -> list[Bucket]: ...
+
+
+class Sampler(Protocol):
+    """Draws rehearsal frames for the steps of one task."""
+
+    def next(self, count: int, step: int) -> list[FrameRef]: ...
+
+    def weights(self) -> Float[np.ndarray, "buckets"]: ...
+
+
+class Draw(Protocol):
+    """What a training step rehearses; `for_task` does all work that happens once per task."""
+
+    def for_task(
+        self, memory: Memory, task: PreparedTask, stream: Stream, probe: LossProbe
+    ) -> Sampler: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Observation:
+    """What a policy sees at one moment."""
+
+    images: dict[str, UInt8[np.ndarray, "height width 3"]]
+    state: Float[np.ndarray, "state"]
+    instruction: str
+
+
+class Policy(Protocol):
+    """A policy that can be trained on frames and asked for a chunk of actions."""
+
+    @property
+    def contract(self) -> dict[str, Any]: ...
+
+    def act(
+        self, observations: Sequence[Observation], streams: Sequence[Stream]
+    ) -> Float[np.ndarray, "batch chunk action"]: ...
+
+
+class Env(Protocol):
+    """One simulated robot, at one initial state."""
+
+    def reset(self, seed: int) -> Observation: ...
+
+    def step(self, action: Float[np.ndarray, "action"]) -> bool: ...
+
+    def observe(self) -> Observation: ...
+
+
+class Suite(Protocol):
+    """A named list of tasks with demonstrations and a simulator."""
+
+    def tasks(self) -> tuple[Task, ...]: ...
+
+    def demos(self, task: Task, split: str) -> tuple[Demo, ...]: ...
+
+    def make_env(self, task: Task) -> Env: ...
+
+    def horizon(self, task: Task) -> int: ...

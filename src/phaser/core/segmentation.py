@@ -1,0 +1,69 @@
+"""Phases (sub-skills) of a demonstration: half-open spans of frames that tile it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from phaser.core.errors import BrokenSegmentation
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Phase:
+    """One sub-skill: frames `start` to `stop`, `stop` excluded."""
+
+    label: str
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Segmentation:
+    """Phases of one demonstration: in order, no gap, no overlap, none empty."""
+
+    num_frames: int
+    phases: tuple[Phase, ...]
+
+    def __post_init__(self) -> None:
+        edge = 0
+        for phase in self.phases:
+            if phase.start != edge or phase.stop <= phase.start:
+                raise BrokenSegmentation(
+                    f"phase {phase.label!r} spans [{phase.start}, {phase.stop}); "
+                    f"expected start {edge} and at least one frame"
+                )
+            edge = phase.stop
+        if edge != self.num_frames:
+            raise BrokenSegmentation(
+                f"phases end at frame {edge}, the demonstration at {self.num_frames}"
+            )
+
+    @classmethod
+    def from_boundaries(
+        cls, boundaries: Sequence[int], *, num_frames: int, labels: Sequence[str]
+    ) -> Segmentation:
+        """Phases between inner boundaries; one label more than boundaries."""
+        edges = [0, *boundaries, num_frames]
+        if len(labels) != len(edges) - 1:
+            raise BrokenSegmentation(f"{len(edges) - 1} phases but {len(labels)} labels")
+        spans = zip(labels, edges[:-1], edges[1:], strict=True)
+        phases = tuple(Phase(label=label, start=a, stop=b) for label, a, b in spans)
+        return cls(num_frames=num_frames, phases=phases)
+
+    @property
+    def boundaries(self) -> tuple[int, ...]:
+        return tuple(phase.start for phase in self.phases[1:])
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(phase.label for phase in self.phases)
+
+    def phase_at(self, frame: int) -> int:
+        """Index of the phase that holds a frame."""
+        for index, phase in enumerate(self.phases):
+            if phase.start <= frame < phase.stop:
+                return index
+        raise BrokenSegmentation(f"frame {frame} is outside [0, {self.num_frames})")
