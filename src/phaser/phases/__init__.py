@@ -1,0 +1,1 @@
+"""Find sub-skills: action signals, candidate boundaries, Auto-PC, annotated ratios."""

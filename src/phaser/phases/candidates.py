@@ -1,0 +1,63 @@
+"""Candidate boundaries: the highest separated peaks of the boundary score, with their evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from phaser.core.demonstration import Demo
+from phaser.phases.signals import Signals, SignalRules, signals
+
+GRIPPER_CLOSES = "gripper_closes"
+GRIPPER_OPENS = "gripper_opens"
+TURNS = "turns"
+SLOWS = "slows"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """A step at which a new phase may begin, how strongly, and why."""
+
+    step: int
+    score: float
+    evidence: frozenset[str]
+
+
+def candidates(demo: Demo, rules: SignalRules) -> tuple[Candidate, ...]:
+    """At most M candidates in order of time: non-maximum suppression, then the M highest."""
+    found = signals(demo, rules)
+    steps = _separated_peaks(found.score, rules)
+    return tuple(
+        Candidate(step=step, score=float(found.score[step]), evidence=_evidence(found, step, rules))
+        for step in sorted(steps)
+    )
+
+
+def _separated_peaks(score: Float[np.ndarray, "frames"], rules: SignalRules) -> list[int]:
+    """Highest first; ties go to the earlier step, so that the result does not depend on sorting."""
+    left = np.concatenate([[-np.inf], score[:-1]])
+    right = np.concatenate([score[1:], [-np.inf]])
+    peaks = np.flatnonzero((score >= left) & (score >= right) & (score > 0))
+    chosen: list[int] = []
+    for step in peaks[np.lexsort((peaks, -score[peaks]))]:
+        if all(abs(int(step) - other) >= rules.suppression_window for other in chosen):
+            chosen.append(int(step))
+        if len(chosen) == rules.max_candidates:
+            break
+    return chosen
+
+
+def _evidence(found: Signals, step: int, rules: SignalRules) -> frozenset[str]:
+    """Tags from the steps that suppression folded into this candidate."""
+    reach = rules.suppression_window // 2
+    near = slice(max(step - reach, 1), step + reach + 1)
+    gripper = found.gripper_change[near].sum()
+    tags = {
+        GRIPPER_CLOSES: gripper >= rules.gripper_evidence,
+        GRIPPER_OPENS: gripper <= -rules.gripper_evidence,
+        TURNS: found.motion_change[near].max() >= rules.turn_evidence,
+        SLOWS: found.slow_onset[near].any(),
+    }
+    return frozenset(tag for tag, present in tags.items() if present)

@@ -1,0 +1,120 @@
+"""The boundary score of a demonstration, Auto-PC stage 1 (paper, appendix on Auto-PC).
+
+b(t) = 0.3 ‖Δa‖ + 1.0 |Δgripper| + 0.4 [‖a‖ < τ_v]. The paper leaves open the scale of a, the value
+of τ_v, and what an idle stretch does; `SignalRules` names our choices. Motion is scaled by its own
+95 % quantile per dimension, the gripper by the range of its command, and a slow stretch counts
+where it begins, so that a long pause is one event and not one per step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from phaser.core.demonstration import Demo
+
+_TINY = 1e-8
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SignalRules:
+    """Weights and scales of the boundary score, and how its peaks become candidates."""
+
+    motion_weight: float = 0.3
+    """α of the paper: weight of the change of motion."""
+    gripper_weight: float = 1.0
+    """β of the paper: weight of the change of the gripper command."""
+    slow_weight: float = 0.4
+    """γ of the paper: weight of the onset of a slow stretch."""
+    scale_quantile: float = 0.95
+    """A motion dimension is divided by this quantile of its absolute value."""
+    scale_floor: float = 0.1
+    """No dimension's scale falls below this share of the largest, else jitter is blown up."""
+    slow_quantile: float = 0.15
+    """τ_v: the speed below which a step is slow, as a quantile of the demonstration's speeds."""
+    closing_sign: Literal[1, -1] = 1
+    """Whether a rising gripper command closes (1: Meta-World, LIBERO) or opens (-1)."""
+    suppression_window: int = 5
+    """Of two peaks closer than this many steps only the higher is a candidate."""
+    max_candidates: int = 8
+    """M of the paper."""
+    gripper_evidence: float = 0.2
+    """Change of the scaled gripper command that counts as closing or opening."""
+    turn_evidence: float = 0.5
+    """Change of the scaled motion that counts as a turn."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Signals:
+    """What happens between step t - 1 and step t; entry 0 is zero because nothing precedes it."""
+
+    motion_change: Float[np.ndarray, "frames"]
+    gripper_change: Float[np.ndarray, "frames"]
+    slow_onset: Bool[np.ndarray, "frames"]
+    score: Float[np.ndarray, "frames"]
+
+
+def signals(demo: Demo, rules: SignalRules) -> Signals:
+    """The terms of b(t) and their weighted sum; the gripper change is positive when it closes."""
+    motion = _motion(demo)
+    scaled = motion / _motion_scale(motion, rules)
+    motion_change = np.linalg.norm(_change(scaled), axis=1)
+    gripper_change = rules.closing_sign * _gripper_change(demo)
+    slow_onset = _slow_onset(np.linalg.norm(scaled, axis=1), rules)
+    score = (
+        rules.motion_weight * motion_change
+        + rules.gripper_weight * np.abs(gripper_change)
+        + rules.slow_weight * slow_onset
+    )
+    return Signals(
+        motion_change=motion_change,
+        gripper_change=gripper_change,
+        slow_onset=slow_onset,
+        score=score,
+    )
+
+
+def _motion(demo: Demo) -> Float[np.ndarray, "frames motion"]:
+    """Commanded motion per step; absolute targets are differenced, else a pose looks like speed."""
+    motion = demo.actions[:, list(demo.layout.motion)].astype(np.float64)
+    return _change(motion) if demo.layout.convention == "absolute" else motion
+
+
+def _motion_scale(
+    motion: Float[np.ndarray, "frames motion"], rules: SignalRules
+) -> Float[np.ndarray, "motion"]:
+    if motion.shape[1] == 0:
+        return np.ones(0)
+    scale: Float[np.ndarray, "motion"] = np.quantile(np.abs(motion), rules.scale_quantile, axis=0)
+    return np.maximum(scale, max(rules.scale_floor * float(scale.max()), _TINY))
+
+
+def _gripper_change(demo: Demo) -> Float[np.ndarray, "frames"]:
+    """Signed change of the gripper command, in units of its range; the strongest dimension."""
+    gripper = demo.actions[:, list(demo.layout.gripper)].astype(np.float64)
+    if gripper.shape[1] == 0:
+        return np.zeros(demo.num_frames)
+    reach = np.ptp(gripper, axis=0)
+    change = _change(gripper) / np.where(reach > _TINY, reach, np.inf)
+    strongest = np.abs(change).argmax(axis=1)
+    return change[np.arange(len(change)), strongest]
+
+
+def _slow_onset(
+    speed: Float[np.ndarray, "frames"], rules: SignalRules
+) -> Bool[np.ndarray, "frames"]:
+    """True where a slow step follows a full suppression window without slow steps."""
+    slow = speed <= np.quantile(speed, rules.slow_quantile)
+    if slow.all():
+        return np.zeros(len(slow), dtype=bool)
+    seen = np.concatenate([[0], np.cumsum(slow)])
+    steps = np.arange(len(slow))
+    before = seen[steps] - seen[np.maximum(steps - rules.suppression_window, 0)]
+    return slow & (before == 0) & (steps > 0)
+
+
+def _change(values: Float[np.ndarray, "frames dims"]) -> Float[np.ndarray, "frames dims"]:
+    return np.diff(values, axis=0, prepend=values[:1])
