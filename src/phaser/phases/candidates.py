@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from phaser.core.demonstration import Demo
-from phaser.phases.signals import Signals, SignalRules, signals
+from phaser.phases.signals import SignalRules, Signals, signals
 
 GRIPPER_CLOSES = "gripper_closes"
 GRIPPER_OPENS = "gripper_opens"

@@ -1,0 +1,1 @@
+"""What a finished task leaves behind: rules that choose frames, and proof of their budget."""

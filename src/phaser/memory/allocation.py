@@ -1,0 +1,46 @@
+"""How many frames each phase receives: equal shares, exact in sum (paper 3.2 and appendix F).
+
+The paper's own example of the zero-budget control: 278 frames × 4 phases, phase 0 at zero, gives
+372 + 370 + 370, because the first phase with room absorbs what does not divide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from phaser.core.errors import BadInput
+
+
+def allocate(total: int, capacities: Sequence[int], *, zero: int | None = None) -> list[int]:
+    """Frames per phase, `total` in sum; phase `zero` gets none, a full phase leaves to the rest."""
+    _check(total, capacities, zero)
+    capacities = [0 if phase == zero else room for phase, room in enumerate(capacities)]
+    counts = [0] * len(capacities)
+    while (remaining := total - sum(counts)) > 0:
+        roomy = [phase for phase, room in enumerate(capacities) if counts[phase] < room]
+        share, remainder = divmod(remaining, len(roomy))
+        for phase in roomy:
+            offered = share + (remainder if phase == roomy[0] else 0)
+            counts[phase] += min(offered, capacities[phase] - counts[phase])
+    return counts
+
+
+def _check(total: int, capacities: Sequence[int], zero: int | None) -> None:
+    if zero is not None and not 0 <= zero < len(capacities):
+        raise BadInput(f"phase {zero} cannot be left empty: the task has {len(capacities)} phases")
+    open_phases = [phase for phase in range(len(capacities)) if phase != zero]
+    if not open_phases:
+        raise BadInput("no phase may hold frames; a task with one phase cannot have it emptied")
+    if total < len(open_phases):
+        raise BadInput(
+            f"a budget of {total} frames is smaller than the {len(open_phases)} phases; "
+            f"give each task at least {len(open_phases)} frames"
+        )
+    if any(capacities[phase] < 1 for phase in open_phases):
+        raise BadInput(f"phase capacities {list(capacities)}; expected at least 1 each")
+    available = sum(capacities[phase] for phase in open_phases)
+    if total > available:
+        raise BadInput(
+            f"a budget of {total} frames, but only {available} candidates; "
+            "lower the budget or the stride, or record more demonstrations"
+        )

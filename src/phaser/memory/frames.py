@@ -1,0 +1,69 @@
+"""Frames of a task by phase, and chosen frames put back into their phases' buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from phaser.core.demonstration import FrameRef
+from phaser.core.errors import BadInput
+from phaser.core.memory import Bucket, PreparedTask
+
+DemoFrames = tuple[tuple[FrameRef, ...], ...]
+"""Frames in order of time, one tuple per demonstration; a demonstration may have none."""
+
+
+def check_budget(frames_per_task: int) -> None:
+    if frames_per_task < 1:
+        raise BadInput(
+            f"a budget of {frames_per_task} frames per task; expected at least 1 "
+            "(the method `sequential` keeps none)"
+        )
+
+
+def frames_of_task(task: PreparedTask) -> DemoFrames:
+    """Every frame of every demonstration."""
+    _check_distinct_demos(task)
+    return tuple(
+        tuple(FrameRef(task.task.name, demo.index, frame) for frame in range(demo.num_frames))
+        for demo in task.demos
+    )
+
+
+def frames_of_phase(task: PreparedTask, phase: int, *, stride: int) -> DemoFrames:
+    """Every `stride`-th frame, counted from the start of the phase so that none loses them all."""
+    _check_distinct_demos(task)
+    spans = [segmentation.phases[phase] for segmentation in task.segmentations]
+    return tuple(
+        tuple(
+            FrameRef(task.task.name, demo.index, frame)
+            for frame in range(span.start, span.stop, stride)
+        )
+        for demo, span in zip(task.demos, spans, strict=True)
+    )
+
+
+def into_buckets(task: PreparedTask, frames: Iterable[FrameRef]) -> list[Bucket]:
+    """Buckets of the phases that received frames, in order; a phase without frames has none."""
+    segmentation_of = {
+        demo.index: segmentation
+        for demo, segmentation in zip(task.demos, task.segmentations, strict=True)
+    }
+    by_phase: dict[int, list[FrameRef]] = {}
+    for frame in frames:
+        phase = segmentation_of[frame.demo].phase_at(frame.frame)
+        by_phase.setdefault(phase, []).append(frame)
+    ids = task.phase_ids()
+    return [
+        Bucket(
+            phase=ids[phase],
+            frames=tuple(sorted(by_phase[phase])),
+            prototype=task.prototypes[phase],
+        )
+        for phase in sorted(by_phase)
+    ]
+
+
+def _check_distinct_demos(task: PreparedTask) -> None:
+    indices = [demo.index for demo in task.demos]
+    if len(set(indices)) != len(indices):
+        raise BadInput(f"task {task.task.name!r} has demonstrations with the same index: {indices}")

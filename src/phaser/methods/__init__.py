@@ -1,0 +1,1 @@
+"""Replay methods by name: what to keep times what to draw."""

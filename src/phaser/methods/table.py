@@ -1,0 +1,80 @@
+"""The methods by name. A method is one entry; its settings live in its rules."""
+
+from __future__ import annotations
+
+from phaser.core.errors import UnknownName
+from phaser.memory.even import Even
+from phaser.memory.nothing import Nothing
+from phaser.memory.phase_buckets import PhaseBuckets
+from phaser.memory.reservoir import Reservoir
+from phaser.methods.method import Method
+from phaser.routing.nothing import NoDraw
+from phaser.routing.routed import Routed
+from phaser.routing.uniform import Uniform
+
+_PAPER_ROUTING = Routed(
+    temperature=0.25,
+    language_share=0.5,
+    redundancy_penalty=0.5,
+    over_current_phases="mean",
+    uniform_share=0.0,
+    centre_vision=False,
+    motion_only=False,
+)
+
+METHODS: dict[str, Method] = {
+    "sequential": Method(
+        keep=Nothing(),
+        draw=NoDraw(),
+        summary="fine-tunes on each task in turn and rehearses nothing: the lower bound",
+    ),
+    "er": Method(
+        keep=Reservoir(),
+        draw=Uniform(),
+        summary="experience replay: keeps frames at random, rehearses all alike",
+    ),
+    "er-even": Method(
+        keep=Even(),
+        draw=Uniform(),
+        summary="keeps frames spread evenly over task progress: the control phaser must beat",
+    ),
+    "er-routed": Method(
+        keep=Reservoir(),
+        draw=Routed(),
+        summary="keeps frames at random, rehearses phases that the new task endangers",
+    ),
+    "phase-only": Method(
+        keep=PhaseBuckets(within="random"),
+        draw=Uniform(),
+        summary="keeps equally many frames per phase, rehearses all alike",
+    ),
+    "phaser": Method(
+        keep=PhaseBuckets(within="even"),
+        draw=Routed(),
+        summary="keeps equally many frames per phase, rehearses phases the new task endangers",
+    ),
+    "phaser-paper": Method(
+        keep=PhaseBuckets(within="random", stride=3),
+        draw=_PAPER_ROUTING,
+        boundaries="ratio",
+        summary="phaser with the paper's literal choices",
+    ),
+    "zero-budget": Method(
+        keep=PhaseBuckets(within="even", zero_phase=0),
+        draw=Routed(),
+        summary="phaser whose first phase keeps nothing, its frames given to the others: a control",
+    ),
+    "joint": Method(
+        keep=Nothing(),
+        draw=NoDraw(),
+        joint=True,
+        summary="trains on all tasks at once: the upper bound",
+    ),
+}
+
+
+def method(name: str) -> Method:
+    """The method of that name, or the nearest names that exist."""
+    if name not in METHODS:
+        raise UnknownName("method", name, METHODS)
+    return METHODS[name]

@@ -1,0 +1,1 @@
+"""What a training step rehearses: prototypes, interference priority, Boltzmann, samplers."""

@@ -1,0 +1,81 @@
+"""The interference priority of a stored phase for a current one (paper 3.3).
+
+U = S (D - γ (1 - D)) with S = α cos(e_L, e_L') + (1 - α) cos(e_V, e_V') and
+D = (1 - cos(e_A, e_A')) / 2: high where the scene is shared but the motion differs.
+A vector without length has no direction; its cosine with anything is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from phaser.core.memory import Prototype
+
+_NO_LENGTH = 1e-12
+
+
+def context_overlap(
+    past: Sequence[Prototype],
+    current: Sequence[Prototype],
+    *,
+    language_share: float = 0.5,
+    centre_vision: bool = False,
+) -> Float[np.ndarray, "past current"]:
+    """S: how much instruction and sight are shared; `language_share` is the paper's α.
+
+    `centre_vision` first subtracts the mean visual prototype of all these phases: uncentred visual
+    means of one robot and table are nearly parallel and hardly tell scenes apart. Centred cosines
+    may be negative, which would turn a large divergence into a low priority; "less alike than
+    average" means no shared context, so S is then cut off at 0.
+    """
+    language = cosines(_stack(past, "language"), _stack(current, "language"))
+    past_vision, current_vision = _stack(past, "vision"), _stack(current, "vision")
+    if centre_vision:
+        centre = np.concatenate([past_vision, current_vision]).mean(axis=0)
+        past_vision, current_vision = past_vision - centre, current_vision - centre
+    vision = cosines(past_vision, current_vision)
+    overlap = language_share * language + (1 - language_share) * vision
+    return np.maximum(overlap, 0.0) if centre_vision else overlap
+
+
+def action_divergence(
+    past: Sequence[Prototype], current: Sequence[Prototype], *, motion_only: bool = False
+) -> Float[np.ndarray, "past current"]:
+    """D in [0, 1]: 0 for the same direction of motion, 1 for the opposite.
+
+    `motion_only` leaves the gripper out: its constant command dominates a mean over all dimensions.
+    """
+    past_action, current_action = _stack(past, "action"), _stack(current, "action")
+    if motion_only:
+        past_action = past_action[:, list(past[0].motion)]
+        current_action = current_action[:, list(current[0].motion)]
+    return 0.5 * (1 - cosines(past_action, current_action))
+
+
+def priority(
+    context: Float[np.ndarray, "past current"],
+    divergence: Float[np.ndarray, "past current"],
+    *,
+    redundancy_penalty: float = 0.5,
+) -> Float[np.ndarray, "past current"]:
+    """U = S (D - γ (1 - D)); `redundancy_penalty` is the paper's γ."""
+    return context * (divergence - redundancy_penalty * (1 - divergence))
+
+
+def cosines(
+    left: Float[np.ndarray, "left dims"], right: Float[np.ndarray, "right dims"]
+) -> Float[np.ndarray, "left right"]:
+    """Cosine of every row of `left` with every row of `right`, within [-1, 1]."""
+    return np.clip(_directions(left) @ _directions(right).T, -1.0, 1.0)
+
+
+def _directions(rows: Float[np.ndarray, "rows dims"]) -> Float[np.ndarray, "rows dims"]:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.where(lengths > _NO_LENGTH, rows / np.maximum(lengths, _NO_LENGTH), 0.0)
+
+
+def _stack(prototypes: Sequence[Prototype], part: str) -> Float[np.ndarray, "phases dims"]:
+    return np.stack([getattr(one, part) for one in prototypes]).astype(np.float64)

@@ -1,0 +1,84 @@
+"""Rehearse the phases that the current task is most likely to overwrite (paper 3.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from phaser.core.errors import BadInput
+from phaser.core.memory import Memory, PreparedTask
+from phaser.core.ports import LossProbe
+from phaser.core.streams import Stream
+from phaser.routing.boltzmann import boltzmann
+from phaser.routing.priority import action_divergence, context_overlap, priority
+from phaser.routing.samplers import (
+    WeightedSampler,
+    check_share,
+    mixed_sampler,
+    uniform_over_frames,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Routed:
+    """Multi-modal interference routing: Boltzmann over the priorities of the stored phases."""
+
+    temperature: float = 0.25
+    """τ of the paper."""
+    language_share: float = 0.5
+    """α of the paper: language against vision in the context overlap."""
+    redundancy_penalty: float = 0.5
+    """γ of the paper: how much a phase that moves alike is pushed down."""
+    over_current_phases: Literal["max", "mean"] = "max"
+    """A stored phase meets every phase of the current task; the paper leaves open which counts."""
+    uniform_share: float = 0.5
+    """Share of the draws that ignores the priorities, so that no phase is given up."""
+    centre_vision: bool = True
+    motion_only: bool = True
+    weigh_by_size: bool = False
+    """Multiply a bucket's weight by its frames; matters where buckets differ in size."""
+
+    def __post_init__(self) -> None:
+        check_share("language_share", self.language_share)
+        check_share("uniform_share", self.uniform_share)
+        if not self.temperature >= 0:
+            raise BadInput(f"temperature {self.temperature}; expected 0 or more")
+        if self.over_current_phases not in ("max", "mean"):
+            raise BadInput(
+                f"over_current_phases {self.over_current_phases!r}; expected 'max' or 'mean'"
+            )
+
+    def for_task(
+        self, memory: Memory, task: PreparedTask, stream: Stream, probe: LossProbe
+    ) -> WeightedSampler:
+        priorities = self._priorities(memory, task)
+        probabilities = boltzmann(priorities, self.temperature)
+        if self.weigh_by_size and memory.buckets:
+            probabilities = probabilities * uniform_over_frames(memory.buckets)
+            probabilities = probabilities / probabilities.sum()
+        return mixed_sampler(
+            memory,
+            probabilities,
+            priorities=priorities,
+            uniform_share=self.uniform_share,
+            stream=stream,
+        )
+
+    def _priorities(self, memory: Memory, task: PreparedTask) -> Float[np.ndarray, "buckets"]:
+        if not memory.buckets:
+            return np.zeros(0)
+        past = [bucket.prototype for bucket in memory.buckets]
+        scores = priority(
+            context_overlap(
+                past,
+                task.prototypes,
+                language_share=self.language_share,
+                centre_vision=self.centre_vision,
+            ),
+            action_divergence(past, task.prototypes, motion_only=self.motion_only),
+            redundancy_penalty=self.redundancy_penalty,
+        )
+        return scores.max(axis=1) if self.over_current_phases == "max" else scores.mean(axis=1)

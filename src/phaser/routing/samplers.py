@@ -1,0 +1,74 @@
+"""Draw stored frames: first a bucket by its probability, then a frame of it, all alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from phaser.core.demonstration import FrameRef
+from phaser.core.errors import BadInput
+from phaser.core.memory import Bucket, Memory
+from phaser.core.streams import Stream
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class WeightedSampler:
+    """Draws with replacement; the frames of a step depend on the stream and the step alone."""
+
+    buckets: tuple[Bucket, ...]
+    probabilities: Float[np.ndarray, "buckets"]
+    priorities: Float[np.ndarray, "buckets"]
+    """What the probabilities were made from, for the report."""
+    stream: Stream
+
+    def __post_init__(self) -> None:
+        valid = np.isfinite(self.probabilities).all() and (self.probabilities >= 0).all()
+        if self.buckets and not (valid and abs(self.probabilities.sum() - 1) < 1e-6):
+            raise BadInput(f"bucket probabilities {self.probabilities}; expected them to sum to 1")
+
+    def weights(self) -> Float[np.ndarray, "buckets"]:
+        return self.probabilities
+
+    def next(self, count: int, step: int) -> list[FrameRef]:
+        """`count` frames for this step; none while the memory is empty."""
+        if not self.buckets:
+            return []
+        rng = self.stream.at_step(step)
+        cumulative = np.cumsum(self.probabilities)
+        # Divided by its own end, the last edge is exactly 1 and above every draw.
+        chosen = np.searchsorted(cumulative / cumulative[-1], rng.random(count), side="right")
+        inside = rng.random(count)
+        frames = [self.buckets[bucket].frames for bucket in chosen]
+        return [one[int(at * len(one))] for one, at in zip(frames, inside, strict=True)]
+
+
+def uniform_over_frames(buckets: Sequence[Bucket]) -> Float[np.ndarray, "buckets"]:
+    """Bucket probabilities that make every stored frame equally likely."""
+    sizes = np.array([len(bucket.frames) for bucket in buckets], dtype=np.float64)
+    return sizes / sizes.sum() if len(sizes) else sizes
+
+
+def mixed_sampler(
+    memory: Memory,
+    probabilities: Float[np.ndarray, "buckets"],
+    *,
+    priorities: Float[np.ndarray, "buckets"],
+    uniform_share: float,
+    stream: Stream,
+) -> WeightedSampler:
+    """A sampler that gives `uniform_share` of the draws to all stored frames alike."""
+    uniform = uniform_over_frames(memory.buckets)
+    return WeightedSampler(
+        buckets=memory.buckets,
+        probabilities=(1 - uniform_share) * probabilities + uniform_share * uniform,
+        priorities=priorities,
+        stream=stream,
+    )
+
+
+def check_share(name: str, value: float) -> None:
+    if not 0 <= value <= 1:
+        raise BadInput(f"{name} {value}; expected a share between 0 and 1")
