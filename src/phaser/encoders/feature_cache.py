@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def _store(place: Path, key_parts: list[str], features: Features) -> None:
             raise BadInput(f"feature name {name!r} must be an identifier, as it names a file")
         half = _to_half(name, value)
         path = place / f"{name}.npy"
-        write_atomically(path, lambda temporary, half=half: _save(temporary, half))
+        write_atomically(path, partial(_save, half))
         arrays[name] = {
             "shape": list(half.shape),
             "dtype": half.dtype.str,
@@ -79,13 +80,14 @@ def _to_half(name: str, value: np.ndarray) -> np.ndarray:
         raise BadInput(f"feature {name!r} holds Python objects; expected numbers")
     if not np.issubdtype(value.dtype, np.floating):
         return value
-    half = value.astype(np.float16)
+    with np.errstate(over="ignore"):  # an overflow is refused below, with the name
+        half = value.astype(np.float16)
     if not np.isfinite(half).all():
         raise BadInput(f"feature {name!r} has values that float16 cannot hold; rescale it")
     return half
 
 
-def _save(path: Path, value: np.ndarray) -> None:
+def _save(value: np.ndarray, path: Path) -> None:
     with path.open("wb") as stream:
         np.save(stream, value, allow_pickle=False)
 

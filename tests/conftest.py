@@ -1,0 +1,19 @@
+"""Tests check array shapes at run time and keep to a cache folder of their own."""
+
+import os
+from pathlib import Path
+
+import pytest
+from jaxtyping import install_import_hook
+
+# Before phaser is first imported: annotations of the algorithm's layers become checks.
+_CHECKED = ("core", "demos", "phases", "memory", "routing", "methods", "evaluation")
+install_import_hook([f"phaser.{layer}" for layer in _CHECKED], "beartype.beartype")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cache_of_this_test_run(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """One cache for all workers of a run, never the user's own."""
+    base = tmp_path_factory.getbasetemp()
+    shared: Path = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    os.environ["PHASER_CACHE"] = str(shared / "phaser-cache")
