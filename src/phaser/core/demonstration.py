@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, UInt8
@@ -39,13 +39,12 @@ class ActionLayout:
 
     def __post_init__(self) -> None:
         if self.convention not in ("delta", "absolute"):
-            raise BadInput(
-                f"action convention {self.convention!r}; expected 'delta' or 'absolute'"
-            )
+            raise BadInput(f"action convention {self.convention!r}; expected 'delta' or 'absolute'")
         if set(self.motion) & set(self.gripper):
             raise BadInput(f"dimensions {self.motion} and {self.gripper} overlap")
 
 
+@runtime_checkable
 class Images(Protocol):
     """Frames of one camera, read on demand."""
 
