@@ -40,7 +40,7 @@ def test_wilson_refuses_impossible_counts() -> None:
     with pytest.raises(BadInput):
         wilson(1, 0)
     with pytest.raises(BadInput):
-        wilson(1, 2, confidence=95)
+        wilson(1, 2, confidence=95.0)
 
 
 def test_newcombe_gives_its_published_example() -> None:

@@ -30,7 +30,7 @@ class Interval:
     upper: float
 
     def __contains__(self, value: float) -> bool:
-        return self.lower <= value <= self.upper
+        return bool(self.lower <= value <= self.upper)
 
 
 def wilson(successes: int, trials: int, *, confidence: float = 0.95) -> Interval:

@@ -1,0 +1,88 @@
+"""The budget certificate: that all replay methods held the same number of frames.
+
+A comparison at unequal budgets says nothing, so it is refused, not annotated. `sequential` and
+`joint` keep no memory and are exempt as long as theirs is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from phaser.core.errors import BrokenFile, BudgetMismatch
+from phaser.report.fields import as_list, as_object, read_object, text, whole
+
+WITHOUT_MEMORY = ("sequential", "joint")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PhaseFrames:
+    """How many frames one phase of one task holds."""
+
+    task: str
+    index: int
+    label: str
+    frames: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Certificate:
+    """The frames in memory after the last task, counted from the memory itself."""
+
+    frames_per_task: Mapping[str, int]
+    phases: tuple[PhaseFrames, ...]
+    total_frames: int
+
+    def phases_of(self, task: str) -> tuple[PhaseFrames, ...]:
+        return tuple(phase for phase in self.phases if phase.task == task)
+
+
+def read_certificate(path: Path) -> Certificate:
+    """Read `budget.json` and check that its sums agree."""
+    value = read_object(path)
+    per_task = as_object(value.get("frames_per_task"), path)
+    counts = {task: whole(per_task, task, path) for task in per_task}
+    total = whole(value, "total_frames", path)
+    phases = tuple(
+        PhaseFrames(
+            task=text(entry, "task", path),
+            index=whole(entry, "index", path),
+            label=text(entry, "label", path),
+            frames=whole(entry, "frames", path),
+        )
+        for entry in (
+            as_object(item, path) for item in as_list(value.get("frames_per_phase"), path)
+        )
+    )
+    in_phases = {task: sum(p.frames for p in phases if p.task == task) for task in counts}
+    if sum(counts.values()) != total or in_phases != counts:
+        raise BrokenFile(
+            f"{path}: {total} frames in total, {sum(counts.values())} by task, "
+            f"{sum(in_phases.values())} by phase; expected three equal sums"
+        )
+    return Certificate(frames_per_task=counts, phases=phases, total_frames=total)
+
+
+def check_equal_budgets(held: Sequence[tuple[str, int, Certificate]]) -> None:
+    """Refuse methods that hold different numbers of frames; entries are (method, seed, held)."""
+    replaying = [entry for entry in held if not is_exempt(entry[0], entry[2])]
+    for method, seed, certificate in replaying[1:]:
+        first_method, first_seed, first = replaying[0]
+        shared = set(certificate.frames_per_task) & set(first.frames_per_task)
+        unequal = sorted(
+            task
+            for task in shared
+            if certificate.frames_per_task[task] != first.frames_per_task[task]
+        )
+        if unequal or certificate.total_frames != first.total_frames:
+            raise BudgetMismatch(
+                f"{first_method} (seed {first_seed}) holds {first.total_frames} frames, "
+                f"{method} (seed {seed}) {certificate.total_frames}"
+                + (f", unequal for {', '.join(unequal)}" if unequal else "")
+                + "; compare runs with the same budget"
+            )
+
+
+def is_exempt(method: str, certificate: Certificate) -> bool:
+    return method in WITHOUT_MEMORY and certificate.total_frames == 0

@@ -1,0 +1,204 @@
+"""The report: one self-contained HTML page without scripts or outside resources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from phaser.core.files import write_text
+from phaser.report import provenance, tables
+from phaser.report.certificate import check_equal_budgets
+from phaser.report.curves_figure import forgetting_curves, same_order
+from phaser.report.matrix_figure import retention_matrices
+from phaser.report.phase_figure import reading, short_and_long_bars, worst_phases
+from phaser.report.routing_figure import routing_matrices
+from phaser.report.runs import RunResult, read_runs
+from phaser.report.style import STYLE
+from phaser.report.summary import Summary, by_method, summarise
+from phaser.report.svg import element
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+"""Even if a name slipped through the escaping, the browser would run and load nothing."""
+
+
+def write_report(run_folders: Sequence[Path], out: Path) -> Summary:
+    """Read finished runs, refuse unequal budgets, write the page, return what it says."""
+    runs = read_runs(run_folders)
+    check_equal_budgets([(run.method, run.seed, run.certificate) for run in runs])
+    summary = summarise(runs)
+    write_text(out, render(runs, summary))
+    return summary
+
+
+def render(runs: Sequence[RunResult], summary: Summary) -> str:
+    """The page as text."""
+    head = "".join(
+        (
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            element("title", escape(f"What was kept: {runs[0].suite}")),
+            element("style", STYLE),
+        )
+    )
+    sections = (
+        _headline(runs, summary),
+        _results(summary),
+        _matrices(runs),
+        _curves(runs),
+        _phases(runs),
+        _routing(runs),
+        _budget(runs),
+        _repeat(runs),
+    )
+    body = element("body", element("main", "".join(sections)))
+    return f'<!doctype html><html lang="en">{element("head", head)}{body}</html>\n'
+
+
+def _section(title: str, explanation: str, *content: str) -> str:
+    lead = element("p", escape(explanation), class_="lead")
+    return element("section", element("h2", escape(title)) + lead + "".join(content))
+
+
+def _headline(runs: Sequence[RunResult], summary: Summary) -> str:
+    names = ", ".join(by_method(runs))
+    facts = (
+        f"{runs[0].suite}, preset {runs[0].preset}: {summary.num_tasks} tasks learnt one after "
+        f"another. Methods: {names}. {len(runs)} runs."
+    )
+    return element(
+        "header",
+        element("p", "What was learnt, and what was kept", class_="kicker")
+        + element("h1", escape(summary.sentence))
+        + element("p", escape(facts), class_="lead"),
+    )
+
+
+def _results(summary: Summary) -> str:
+    bound = "" if summary.complete else " Not every stage was evaluated: a lower bound."
+    glossary = (
+        ("ASR", "average success rate over all tasks after the last one; higher is better."),
+        ("NBT", "points lost between learning a task and the end, mean over tasks; 0 is best."),
+        ("BWT", "the same with the opposite sign."),
+        ("Forgetting", f"points lost since a task's best earlier stage.{bound}"),
+        ("Plasticity", "success on each task just after learning it."),
+    )
+    words = "".join(
+        element("dt", escape(term)) + element("dd", escape(meaning)) for term, meaning in glossary
+    )
+    parts = [
+        tables_html(tables.HEADINGS, tables.main_rows(summary)),
+        element("dl", words),
+    ]
+    if tables.difference_headings(summary):
+        parts.append(element("h3", "Paired differences"))
+        parts.append(
+            element(
+                "p",
+                "Difference of ASR in points over the seeds both methods have: same order, same "
+                "initial states. 95 % interval by resampling seeds and tasks; p from flipping the "
+                "signs of the seeds' differences, which cannot fall below 2 / 2ⁿ for n seeds.",
+                class_="lead",
+            )
+        )
+        parts.append(
+            tables_html(tables.difference_headings(summary), tables.difference_rows(summary))
+        )
+    return _section(
+        "Results",
+        "All rates in percent. The interval resamples seeds and tasks; with one seed, tasks only.",
+        *parts,
+    )
+
+
+def tables_html(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return provenance.table(headings, rows, strong=("phaser",))
+
+
+def _matrices(runs: Sequence[RunResult]) -> str:
+    groups = by_method(runs)
+    orders = (
+        ""
+        if same_order(groups)
+        else (" Seeds trained in different orders, so tasks are named by their position.")
+    )
+    return _section(
+        "Retention matrices",
+        "Each row is a stage of training, each column a task; the diagonal is success just after "
+        "learning it. A column that pales downwards is a task being forgotten. Numbers are "
+        "percent over all seeds; hatched cells were not evaluated." + orders,
+        retention_matrices(groups),
+    )
+
+
+def _curves(runs: Sequence[RunResult]) -> str:
+    return _section(
+        "Learning and forgetting, task by task",
+        "Success in percent from the moment a task is learnt. Stages that were not evaluated are "
+        "bridged by a straight line.",
+        forgetting_curves(by_method(runs)),
+    )
+
+
+def _phases(runs: Sequence[RunResult]) -> str:
+    groups = by_method(runs)
+    rows = worst_phases(groups)
+    headings = ("method", "phase", "share of task", "when learnt", "at the end", "increase")
+    worst = ""
+    if rows:
+        worst = element(
+            "details",
+            element("summary", "Phases forgotten first, by growth of their loss")
+            + provenance.table(headings, rows),
+        )
+    return _section(
+        "Short phases against long ones",
+        "Action loss on held-out demonstrations after the last task; lower is better. Short means "
+        "less than 18 % of the task: the brief decisive moments that uniform replay may starve. "
+        "Thin lines show one standard deviation over phases.",
+        short_and_long_bars(groups),
+        reading(groups),
+        worst,
+    )
+
+
+def _routing(runs: Sequence[RunResult]) -> str:
+    return _section(
+        "What was rehearsed",
+        "Rows are new tasks, columns old phases. Numbers are the rehearsal weight relative to "
+        "uniform: 2.0 is twice as often (purple), 0.5 half as often (orange). Low entropy means "
+        "concentrated rehearsal.",
+        routing_matrices(by_method(runs)),
+    )
+
+
+def _budget(runs: Sequence[RunResult]) -> str:
+    groups = by_method(runs)
+    headings, rows = provenance.budget_rows(groups)
+    statement = element("p", escape(provenance.budget_statement(groups)), class_="statement")
+    return _section(
+        "Budget certificate",
+        "Frames kept per task, in brackets per phase, for the first seed of each method.",
+        statement,
+        provenance.table(headings, rows),
+    )
+
+
+def _repeat(runs: Sequence[RunResult]) -> str:
+    lines = "\n".join(provenance.commands(runs))
+    differing = provenance.differing_settings(runs)
+    details = ""
+    if differing:
+        details = element(
+            "details",
+            element("summary", "Settings that differ between runs")
+            + provenance.table(("setting", "values"), differing),
+        )
+    return _section(
+        "Repeat it",
+        "These commands, on these versions, give these numbers.",
+        element("pre", escape(lines)),
+        provenance.table(("what", "version"), provenance.version_rows(runs)),
+        details,
+    )

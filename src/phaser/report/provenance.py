@@ -1,0 +1,105 @@
+"""Where the numbers come from: budgets held, versions, settings that differ, commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from phaser.report.certificate import is_exempt
+from phaser.report.runs import RunResult
+from phaser.report.svg import element
+
+
+def table(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], *, strong: Sequence[str] = ()
+) -> str:
+    """An HTML table of plain texts; rows whose first cell is in `strong` stand out."""
+    head = "".join(element("th", escape(name)) for name in headings)
+    body = "".join(
+        element(
+            "tr",
+            "".join(element("td", escape(cell)) for cell in row),
+            class_="strong" if row[0] in strong else "plain",
+        )
+        for row in rows
+    )
+    inner = element("thead", element("tr", head)) + element("tbody", body)
+    return element("div", element("table", inner), class_="scroll")
+
+
+def budget_statement(groups: Mapping[str, Sequence[RunResult]]) -> str:
+    """Says in words that the budgets are equal; unequal ones never get this far."""
+    replaying = [
+        run
+        for runs in groups.values()
+        for run in runs
+        if not is_exempt(run.method, run.certificate)
+    ]
+    if not replaying:
+        return "No method keeps a memory."
+    first = replaying[0].certificate
+    shares = sorted(set(first.frames_per_task.values()))
+    each = " or ".join(str(share) for share in shares)
+    names = ", ".join(dict.fromkeys(run.method for run in replaying))
+    asked = replaying[0].frames_per_task
+    short = "" if shares in ([asked], []) else f" Asked for: {asked} frames per task."
+    return (
+        f"Equal: {names} each hold {each} frames per task, {first.total_frames} frames in total, "
+        f"in all {len(replaying)} runs, counted from the memory after the last task.{short}"
+    )
+
+
+def budget_rows(
+    groups: Mapping[str, Sequence[RunResult]],
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Headings and rows: frames per task, in brackets per phase, of each method's first seed."""
+    tasks = next(iter(groups.values()))[0].tasks
+    rows = [(task, *(_share(runs[0], task) for runs in groups.values())) for task in tasks]
+    totals = (str(runs[0].certificate.total_frames) for runs in groups.values())
+    return ("task", *groups), [*rows, ("total", *totals)]
+
+
+def version_rows(runs: Sequence[RunResult]) -> list[tuple[str, ...]]:
+    """Name and version; several versions of one thing are all shown."""
+    found: dict[str, set[str]] = {"commit": {run.commit for run in runs}}
+    for run in runs:
+        for name, version in run.versions.items():
+            found.setdefault(name, set()).add(str(version))
+    return [(name, ", ".join(sorted(versions))) for name, versions in found.items()]
+
+
+def differing_settings(runs: Sequence[RunResult]) -> list[tuple[str, ...]]:
+    """Settings that are not the same in all runs, beside the methods that have each value."""
+    flat = [(run, _flatten(run.settings)) for run in runs]
+    names = sorted({name for _, settings in flat for name in settings})
+    rows: list[tuple[str, ...]] = []
+    for name in names:
+        holders: dict[str, list[str]] = {}
+        for run, settings in flat:
+            holders.setdefault(str(settings.get(name, "–")), []).append(run.method)
+        if len(holders) > 1:
+            values = (f"{value} ({', '.join(dict.fromkeys(m))})" for value, m in holders.items())
+            rows.append((name, "; ".join(values)))
+    return rows
+
+
+def commands(runs: Sequence[RunResult]) -> tuple[str, ...]:
+    """The distinct commands that repeat the runs."""
+    return tuple(dict.fromkeys(run.command for run in runs))
+
+
+def _share(run: RunResult, task: str) -> str:
+    frames = run.certificate.frames_per_task.get(task, 0)
+    phases = [str(phase.frames) for phase in run.certificate.phases_of(task)]
+    return f"{frames} ({'+'.join(phases)})" if len(phases) > 1 else str(frames)
+
+
+def _flatten(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            flat |= _flatten(value, f"{prefix}{name}.")
+        else:
+            flat[prefix + name] = value
+    return flat

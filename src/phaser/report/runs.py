@@ -1,0 +1,147 @@
+"""Read finished run folders; every file is checked, and an error names the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from phaser.core.errors import BadInput, BrokenFile
+from phaser.evaluation.matrix import SuccessMatrix
+from phaser.evaluation.metrics import Metrics, continual_metrics
+from phaser.evaluation.phase_losses import PhaseLoss, phase_losses
+from phaser.report.certificate import Certificate, read_certificate
+from phaser.report.fields import as_list, as_object, number, read_object, text, whole
+from phaser.report.routing import Transition, read_routing
+
+METHOD_ORDER = (
+    "sequential",
+    "er",
+    "er-even",
+    "mir",
+    "icarl",
+    "er-routed",
+    "phase-only",
+    "zero-budget",
+    "phaser-paper",
+    "phaser",
+)
+"""Baselines first, the proposal last; methods not named here follow, joint closes."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunResult:
+    """One cell: one method, one seed, one budget, and all that was measured."""
+
+    folder: Path
+    name: str
+    suite: str
+    preset: str
+    method: str
+    seed: int
+    order: str
+    tasks: tuple[str, ...]
+    frames_per_task: int
+    settings: Mapping[str, Any]
+    versions: Mapping[str, Any]
+    commit: str
+    command: str
+    matrix: SuccessMatrix
+    metrics: Metrics
+    phases: tuple[PhaseLoss, ...]
+    routing: tuple[Transition, ...]
+    certificate: Certificate
+    timing: Mapping[str, float]
+
+
+def read_runs(folders: Sequence[Path]) -> tuple[RunResult, ...]:
+    """Read all runs, refuse what cannot be compared, sort by method and seed."""
+    if not folders:
+        raise BadInput("no run folders given; name at least one folder that holds run.json")
+    runs = sorted((read_run(folder) for folder in folders), key=_rank)
+    seen: dict[tuple[str, int], RunResult] = {}
+    for run in runs:
+        twin = seen.setdefault((run.method, run.seed), run)
+        if twin is not run:
+            raise BadInput(
+                f"{twin.folder} and {run.folder} both hold {run.method} with seed {run.seed}; "
+                "report one of them"
+            )
+        first = runs[0]
+        if run.suite != first.suite or set(run.tasks) != set(first.tasks):
+            raise BadInput(
+                f"{first.folder} ({first.suite}) and {run.folder} ({run.suite}) have different "
+                "tasks; report them apart"
+            )
+    return tuple(runs)
+
+
+def read_run(folder: Path) -> RunResult:
+    """Read one finished run folder."""
+    if not (folder / "done.json").exists():
+        raise BrokenFile(f"{folder} has no done.json: the run is unfinished; finish it first")
+    about = read_object(folder / "run.json")
+    where = folder / "run.json"
+    tasks = as_list(about.get("tasks"), where)
+    if not tasks or not all(isinstance(task, str) for task in tasks):
+        raise BrokenFile(f"{where}: tasks are {tasks!r}; expected a list of names")
+    episodes, losses = folder / "episodes.parquet", folder / "losses.parquet"
+    with _naming(episodes):
+        matrix = SuccessMatrix.from_episodes(_table(episodes), tasks=tasks)
+        metrics = continual_metrics(matrix)
+    with _naming(losses):
+        phases = phase_losses(_table(losses))
+    return RunResult(
+        folder=folder,
+        tasks=tuple(tasks),
+        seed=whole(about, "seed", where),
+        frames_per_task=whole(about, "frames_per_task", where),
+        settings=as_object(about.get("settings"), where),
+        versions=as_object(about.get("versions"), where),
+        matrix=matrix,
+        metrics=metrics,
+        phases=phases,
+        routing=read_routing(folder / "routing.json"),
+        certificate=read_certificate(folder / "budget.json"),
+        timing=_timing(folder / "timing.json"),
+        **{name: text(about, name, where) for name in _TEXT_FIELDS},
+    )
+
+
+_TEXT_FIELDS = ("name", "suite", "preset", "method", "order", "commit", "command")
+
+
+def _rank(run: RunResult) -> tuple[int, int, str, int]:
+    known = run.method in METHOD_ORDER
+    place = METHOD_ORDER.index(run.method) if known else len(METHOD_ORDER)
+    return int(run.method == "joint"), place, run.method, run.seed
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Put the file's name in front of what is wrong with its rows."""
+    try:
+        yield
+    except BrokenFile:
+        raise
+    except BadInput as error:
+        raise BrokenFile(f"{path}: {error}") from error
+
+
+def _table(path: Path) -> pa.Table:
+    try:
+        return pq.read_table(path)
+    except FileNotFoundError as error:
+        raise BrokenFile(f"{path} does not exist; run this cell again") from error
+    except (pa.ArrowInvalid, OSError) as error:
+        raise BrokenFile(f"{path} is not a readable parquet file ({error})") from error
+
+
+def _timing(path: Path) -> dict[str, float]:
+    timing = read_object(path)
+    return {name: number(timing, name, path) for name in timing}

@@ -1,0 +1,150 @@
+"""The result in one sentence and one table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from phaser.core.streams import Streams
+from phaser.evaluation.comparison import (
+    Estimate,
+    PairedDifference,
+    estimate_asr,
+    paired_difference,
+)
+from phaser.evaluation.matrix import SuccessMatrix
+from phaser.evaluation.metrics import mean, mean_of_known
+from phaser.report.runs import RunResult
+
+BASELINES = ("er", "er-even")
+"""Every other method is compared with these; er-even is the trivial control."""
+
+STREAMS = Streams(0)
+"""Intervals of a report are the same whenever the runs are."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MethodRow:
+    """One method over its seeds; rates are fractions, `None` where there is no such thing."""
+
+    method: str
+    asr: Estimate
+    nbt: float | None
+    bwt: float | None
+    forgetting: float | None
+    plasticity: float | None
+    frames_per_task: int
+    cpu_s: float | None
+    differences: Mapping[str, PairedDifference]
+    """By baseline: this method minus the baseline."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Summary:
+    """What the report says, for the terminal and for the page."""
+
+    sentence: str
+    table: tuple[MethodRow, ...]
+    num_tasks: int
+    complete: bool
+    """All cells at and below the diagonal exist; else forgetting is a lower bound."""
+
+
+def by_method(runs: Sequence[RunResult]) -> dict[str, list[RunResult]]:
+    """Runs grouped by method, in the order of the report."""
+    groups: dict[str, list[RunResult]] = {}
+    for run in runs:
+        groups.setdefault(run.method, []).append(run)
+    return groups
+
+
+def summarise(runs: Sequence[RunResult]) -> Summary:
+    """Average over seeds, compare with the baselines, say it in a sentence."""
+    groups = by_method(runs)
+    matrices = {method: _matrices(group) for method, group in groups.items()}
+    rows = tuple(_row(method, group, matrices) for method, group in groups.items())
+    return Summary(
+        sentence=_sentence(rows),
+        table=rows,
+        num_tasks=len(runs[0].tasks),
+        complete=all(run.metrics.complete for run in runs),
+    )
+
+
+def percent(rate: float) -> str:
+    return f"{100 * rate:.1f} %"
+
+
+def points(difference: float) -> str:
+    """A difference in percentage points, signed; never a negative zero."""
+    return f"{100 * difference + 0.0:+.1f}".replace("-0.0", "+0.0").replace("-", "−")
+
+
+def bracket(difference: PairedDifference) -> str:
+    return f"[{points(difference.interval.lower)}, {points(difference.interval.upper)}]"
+
+
+def _matrices(group: Sequence[RunResult]) -> dict[int, SuccessMatrix]:
+    return {run.seed: run.matrix for run in group}
+
+
+def _row(
+    method: str,
+    group: Sequence[RunResult],
+    matrices: Mapping[str, Mapping[int, SuccessMatrix]],
+) -> MethodRow:
+    own = matrices[method]
+    differences = {
+        baseline: paired_difference(
+            own, matrices[baseline], STREAMS.named("difference", method, baseline)
+        )
+        for baseline in BASELINES
+        if baseline != method and set(matrices.get(baseline, ())) & set(own)
+    }
+    seconds = [run.timing["total_cpu_s"] for run in group if "total_cpu_s" in run.timing]
+    return MethodRow(
+        method=method,
+        asr=estimate_asr(own, STREAMS.named("asr", method)),
+        nbt=mean_of_known([run.metrics.negative_backward_transfer for run in group]),
+        bwt=mean_of_known([run.metrics.backward_transfer for run in group]),
+        forgetting=mean_of_known([run.metrics.forgetting for run in group]),
+        plasticity=mean_of_known([run.metrics.plasticity for run in group]),
+        frames_per_task=max(_largest_share(run) for run in group),
+        cpu_s=mean(seconds) if seconds else None,
+        differences=differences,
+    )
+
+
+def _largest_share(run: RunResult) -> int:
+    return max(run.certificate.frames_per_task.values(), default=0)
+
+
+def _sentence(rows: Sequence[MethodRow]) -> str:
+    named = {row.method: row for row in rows}
+    candidates = [row for row in rows if row.differences and row.method not in BASELINES]
+    preferred = [row for row in candidates if row.method == "phaser"] or [
+        row for row in candidates if row.method not in ("sequential", "joint")
+    ]
+    if not preferred:
+        kept = ", ".join(f"{row.method} keeps {percent(row.asr.mean)}" for row in rows)
+        return f"After the last task, {kept} average success (ASR)."
+    row = preferred[-1]
+    clauses = [
+        f"{baseline} keeps {percent(named[baseline].asr.mean)}, difference {_difference(found)}"
+        for baseline, found in row.differences.items()
+    ]
+    return (
+        f"After the last task, {row.method} keeps {percent(row.asr.mean)} average success (ASR); "
+        + "; ".join(clauses)
+        + "."
+    )
+
+
+def _difference(found: PairedDifference) -> str:
+    over = (
+        f"over {found.num_tasks} tasks only, 1 seed"
+        if found.num_seeds == 1
+        else f"over {found.num_seeds} seeds × {found.num_tasks} tasks"
+    )
+    reading = "" if found.is_clear else ", so no difference is shown"
+    return f"{points(found.mean)} points, 95 % interval {bracket(found)} {over}{reading}"

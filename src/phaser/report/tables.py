@@ -1,0 +1,104 @@
+"""The summary as plain text for the terminal and as markdown for the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from phaser.evaluation.comparison import PairedDifference
+from phaser.report.summary import BASELINES, MethodRow, Summary, bracket, points
+
+HEADINGS = (
+    "method",
+    "ASR %",
+    "95 % interval",
+    "NBT",
+    "BWT",
+    "forgetting",
+    "plasticity",
+    "seeds",
+    "episodes",
+    "frames/task",
+    "CPU s/run",
+)
+
+
+def main_rows(summary: Summary) -> list[tuple[str, ...]]:
+    """The cells of the main table, as text, in the order of `HEADINGS`."""
+    return [_cells(row) for row in summary.table]
+
+
+def difference_headings(summary: Summary) -> tuple[str, ...]:
+    present = [name for name in BASELINES if any(name in row.differences for row in summary.table)]
+    return ("method", *(f"minus {name}, points" for name in present)) if present else ()
+
+
+def difference_rows(summary: Summary) -> list[tuple[str, ...]]:
+    """The cells of the table of paired differences."""
+    baselines = [heading[6:-8] for heading in difference_headings(summary)[1:]]
+    return [
+        (row.method, *(difference_cell(row.differences.get(name)) for name in baselines))
+        for row in summary.table
+        if row.differences
+    ]
+
+
+def difference_cell(found: PairedDifference | None) -> str:
+    if found is None:
+        return "–"
+    seeds = "1 seed" if found.num_seeds == 1 else f"{found.num_seeds} seeds"
+    return f"{points(found.mean)} {bracket(found)}, p = {found.p_value:.3g}, {seeds}"
+
+
+def as_text(summary: Summary) -> str:
+    """The main table and the differences, aligned for a terminal."""
+    parts = [_aligned([HEADINGS, *main_rows(summary)])]
+    if difference_headings(summary):
+        parts.append(_aligned([difference_headings(summary), *difference_rows(summary)]))
+    return "\n\n".join(parts)
+
+
+def as_markdown(summary: Summary) -> str:
+    """The same two tables in markdown."""
+    parts = [_markdown([HEADINGS, *main_rows(summary)])]
+    if difference_headings(summary):
+        parts.append(_markdown([difference_headings(summary), *difference_rows(summary)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _cells(row: MethodRow) -> tuple[str, ...]:
+    interval = row.asr.interval
+    return (
+        row.method,
+        f"{100 * row.asr.mean:.1f}",
+        f"{100 * interval.lower:.1f} – {100 * interval.upper:.1f}",
+        _signed(row.nbt),
+        _signed(row.bwt),
+        _signed(row.forgetting),
+        "–" if row.plasticity is None else f"{100 * row.plasticity:.1f}",
+        str(row.asr.num_seeds),
+        f"{row.asr.successes}/{row.asr.trials}",
+        str(row.frames_per_task),
+        "–" if row.cpu_s is None else f"{row.cpu_s:.0f}",
+    )
+
+
+def _signed(rate: float | None) -> str:
+    return "–" if rate is None else points(rate)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    return "\n".join([lines[0], "─" * max(map(len, lines)), *lines[1:]])
+
+
+def _markdown(rows: Sequence[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    rule = "|---" + "|---:" * (len(rows[0]) - 1) + "|"
+    return "\n".join([lines[0], rule, *lines[1:]])
