@@ -88,8 +88,8 @@ def _motion_scale(
 ) -> Float[np.ndarray, "motion"]:
     if motion.shape[1] == 0:
         return np.ones(0)
-    scale: Float[np.ndarray, "motion"] = np.quantile(np.abs(motion), rules.scale_quantile, axis=0)
-    return np.maximum(scale, max(rules.scale_floor * float(scale.max()), _TINY))
+    scale = np.quantile(np.abs(motion), rules.scale_quantile, axis=0)
+    return np.asarray(np.maximum(scale, max(rules.scale_floor * float(scale.max()), _TINY)))
 
 
 def _gripper_change(demo: Demo) -> Float[np.ndarray, "frames"]:
@@ -100,7 +100,7 @@ def _gripper_change(demo: Demo) -> Float[np.ndarray, "frames"]:
     reach = np.ptp(gripper, axis=0)
     change = _change(gripper) / np.where(reach > _TINY, reach, np.inf)
     strongest = np.abs(change).argmax(axis=1)
-    return change[np.arange(len(change)), strongest]
+    return np.asarray(change[np.arange(len(change)), strongest])
 
 
 def _slow_onset(
@@ -113,7 +113,7 @@ def _slow_onset(
     seen = np.concatenate([[0], np.cumsum(slow)])
     steps = np.arange(len(slow))
     before = seen[steps] - seen[np.maximum(steps - rules.suppression_window, 0)]
-    return slow & (before == 0) & (steps > 0)
+    return np.asarray(slow & (before == 0) & (steps > 0))
 
 
 def _change(values: Float[np.ndarray, "frames dims"]) -> Float[np.ndarray, "frames dims"]:

@@ -90,10 +90,10 @@ def read_stage_info(path: Path) -> dict[str, TaskStages]:
                 source=_text(entry["source"], f"{where}: source"),
                 phases=tuple(_phase(phase, where) for phase in entry["phases"]),
             )
+        except BrokenFile:
+            raise
         except BadInput as error:
-            raise BrokenFile(
-                str(error) if str(path) in str(error) else f"{where}: {error}"
-            ) from error
+            raise BrokenFile(f"{where}: {error}") from error
     return tasks
 
 

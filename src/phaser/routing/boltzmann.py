@@ -24,7 +24,7 @@ def boltzmann(
     else:
         with np.errstate(over="ignore", under="ignore"):
             weights = np.exp(below_best / temperature)
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum())
 
 
 def entropy_bits(probabilities: Float[np.ndarray, "phases"]) -> float:

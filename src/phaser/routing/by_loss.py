@@ -72,4 +72,4 @@ def _powers(losses: Float[np.ndarray, "groups"], exponent: float) -> Float[np.nd
     """Normalised powers; without any loss every group counts the same."""
     highest = losses.max()
     powers = np.ones_like(losses) if highest == 0 else (losses / highest) ** exponent
-    return powers / powers.sum()
+    return np.asarray(powers / powers.sum())

@@ -69,7 +69,7 @@ def cosines(
     left: Float[np.ndarray, "left dims"], right: Float[np.ndarray, "right dims"]
 ) -> Float[np.ndarray, "left right"]:
     """Cosine of every row of `left` with every row of `right`, within [-1, 1]."""
-    return np.clip(_directions(left) @ _directions(right).T, -1.0, 1.0)
+    return np.asarray(np.clip(_directions(left) @ _directions(right).T, -1.0, 1.0))
 
 
 def _directions(rows: Float[np.ndarray, "rows dims"]) -> Float[np.ndarray, "rows dims"]:

@@ -81,4 +81,6 @@ class Routed:
             action_divergence(past, task.prototypes, motion_only=self.motion_only),
             redundancy_penalty=self.redundancy_penalty,
         )
-        return scores.max(axis=1) if self.over_current_phases == "max" else scores.mean(axis=1)
+        return np.asarray(
+            scores.max(axis=1) if self.over_current_phases == "max" else scores.mean(axis=1)
+        )

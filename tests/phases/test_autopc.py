@@ -1,0 +1,144 @@
+"""Auto-PC: the same phases for all demonstrations, at each one's own events."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from synthetic import LAYOUT, scripted_demo
+
+from phaser.core.demonstration import Demo
+from phaser.core.errors import BadInput
+from phaser.phases.autopc import AutoPC
+from phaser.phases.candidates import Candidate
+from phaser.phases.labels import labels
+from phaser.phases.representative import representative
+from phaser.phases.transfer import Landmark, by_ratio, snapped
+
+CLOSES, OPENS, TURNS = (frozenset({tag}) for tag in ("gripper_closes", "gripper_opens", "turns"))
+
+
+def candidate(step, evidence=TURNS, score=1.0):
+    return Candidate(step=step, score=score, evidence=evidence)
+
+
+def test_boundaries_fall_on_the_events_of_each_demonstration():
+    demos = [
+        scripted_demo((12, 6, 14), index=0),
+        scripted_demo((12, 6, 14), index=1),
+        scripted_demo((15, 5, 16), index=2),
+    ]
+    found = AutoPC().segment(demos)
+    assert [one.boundaries for one in found] == [(12, 18), (12, 18), (15, 20)]
+    assert {one.labels for one in found} == {("approach", "grasp", "transport")}
+
+
+def test_ratio_boundaries_ignore_the_events_of_the_others():
+    demos = [
+        scripted_demo((12, 6, 14), index=0),
+        scripted_demo((12, 6, 14), index=1),
+        scripted_demo((20, 6, 38), index=2),
+    ]
+    found = AutoPC(boundaries="ratio").segment(demos)
+    assert found[2].boundaries == (24, 36)  # 12/32 and 18/32 of 64 frames
+
+
+def test_without_an_event_there_is_one_phase():
+    still = Demo(
+        task="t", index=0, actions=np.ones((20, 4)), states=np.zeros((20, 1)), layout=LAYOUT
+    )
+    assert AutoPC().segment([still])[0].labels == ("approach",)
+
+
+def test_no_more_phases_than_allowed():
+    found = AutoPC(max_phases=2).segment([scripted_demo()])
+    assert found[0].boundaries == (12,)
+
+
+def test_a_demonstration_shorter_than_its_phases_is_refused():
+    short = Demo(task="t", index=9, actions=np.ones((2, 4)), states=np.zeros((2, 1)), layout=LAYOUT)
+    with pytest.raises(BadInput, match="2 frames cannot hold 3 phases"):
+        AutoPC().segment([scripted_demo(index=0), scripted_demo(index=1), short])
+
+
+def test_no_demonstrations_are_refused():
+    with pytest.raises(BadInput, match="no demonstrations"):
+        AutoPC().segment([])
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"max_phases": 0}, {"min_phase_frames": 0}, {"boundaries": "guess"}]
+)
+def test_senseless_settings_are_refused(wrong):
+    with pytest.raises((BadInput, TypeError)):
+        AutoPC(**wrong)
+
+
+def test_the_representative_is_typical_in_length_then_in_motion():
+    usual = [scripted_demo(index=index) for index in range(3)]
+    odd = scripted_demo(index=3, directions=((-1.0, 0.0, 1.0), (0.0,) * 3, (0.0, -1.0, -1.0)))
+    long = scripted_demo((40, 6, 14), index=4)
+    assert representative([long, odd, *usual]) in (2, 3, 4)
+
+
+def test_labels_follow_the_gripper_and_never_repeat():
+    events = [candidate(5), candidate(10, CLOSES), candidate(20), candidate(30, OPENS)]
+    assert labels(events) == ("approach", "align", "grasp", "transport", "release")
+    assert labels([candidate(5), candidate(9)]) == ("approach", "push", "push_2")
+
+
+def test_similar_evidence_is_preferred_to_the_nearer_step():
+    landmark = Landmark(ratio=0.5, evidence=CLOSES)
+    near, alike = candidate(51, OPENS), candidate(55, CLOSES)
+    steps = snapped([landmark], [near, alike], num_frames=100, min_phase_frames=3, window=0.15)
+    assert steps == [55]
+
+
+def test_a_boundary_without_a_fitting_candidate_stays_at_its_ratio():
+    landmark = Landmark(ratio=0.5, evidence=CLOSES)
+    steps = snapped(
+        [landmark], [candidate(80, CLOSES)], num_frames=100, min_phase_frames=3, window=0.15
+    )
+    assert steps == [50]
+
+
+ratio_lists = st.lists(st.floats(0, 1), min_size=1, max_size=4).map(sorted)
+
+
+@given(ratios=ratio_lists, num_frames=st.integers(5, 300), shortest=st.integers(1, 5))
+def test_ratios_always_leave_every_phase_its_frames(ratios, num_frames, shortest):
+    steps = by_ratio(ratios, num_frames=num_frames, min_phase_frames=shortest)
+    lengths = np.diff([0, *steps, num_frames])
+    assert lengths.min() >= min(shortest, num_frames // (len(ratios) + 1))
+
+
+@given(
+    ratios=ratio_lists,
+    num_frames=st.integers(5, 300),
+    found=st.lists(st.tuples(st.floats(0, 1), st.sampled_from([CLOSES, OPENS, TURNS])), max_size=8),
+)
+def test_snapping_keeps_the_order_and_the_shortest_phase(ratios, num_frames, found):
+    events = [candidate(int(place * num_frames), evidence) for place, evidence in found]
+    landmarks = [Landmark(ratio=ratio, evidence=TURNS) for ratio in ratios]
+    steps = snapped(landmarks, events, num_frames=num_frames, min_phase_frames=3, window=0.15)
+    lengths = np.diff([0, *steps, num_frames])
+    assert lengths.min() >= min(3, num_frames // (len(ratios) + 1))
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 9999), lengths=st.lists(st.integers(5, 120), min_size=1, max_size=6))
+def test_all_demonstrations_get_the_same_labels_on_any_actions(seed, lengths):
+    rng = np.random.default_rng(seed)
+    demos = [
+        Demo(
+            task="t",
+            index=index,
+            actions=rng.normal(size=(length, 4)),
+            states=np.zeros((length, 1)),
+            layout=LAYOUT,
+        )
+        for index, length in enumerate(lengths)
+    ]
+    for boundaries in ("per-demo", "ratio"):
+        found = AutoPC(boundaries=boundaries).segment(demos)
+        assert len({one.labels for one in found}) == 1
+        assert [one.num_frames for one in found] == lengths

@@ -1,0 +1,79 @@
+"""The boundary score and its separated peaks."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from synthetic import LAYOUT, scripted_demo
+
+from phaser.core.demonstration import ActionLayout, Demo
+from phaser.phases.candidates import candidates
+from phaser.phases.signals import SignalRules, signals
+
+RULES = SignalRules()
+
+
+def demo_of(actions, layout=LAYOUT):
+    return Demo(
+        task="t", index=0, actions=actions, states=np.zeros((len(actions), 1)), layout=layout
+    )
+
+
+def test_the_score_is_the_weighted_sum_of_its_three_terms():
+    found = signals(scripted_demo(), RULES)
+    expected = 0.3 * found.motion_change + 1.0 * abs(found.gripper_change) + 0.4 * found.slow_onset
+    np.testing.assert_allclose(found.score, expected)
+    # Step 12: x stops (change 1 of scale 1) and z stops (1 of 1): ‖Δa‖ = √2; the gripper closes
+    # over its whole range (1); the slow stretch begins (0.4).
+    assert found.score[12] == pytest.approx(0.3 * np.sqrt(2) + 1.0 + 0.4)
+    assert found.score[0] == 0
+
+
+def test_a_long_pause_is_one_event():
+    found = signals(scripted_demo((12, 40, 14)), RULES)
+    assert found.slow_onset.sum() == 1
+    assert found.slow_onset[12]
+
+
+def test_motion_in_other_units_scores_the_same():
+    demo = scripted_demo()
+    scaled = demo.actions * np.array([1000.0, 1000.0, 1000.0, 0.01])
+    np.testing.assert_allclose(signals(demo, RULES).score, signals(demo_of(scaled), RULES).score)
+
+
+def test_absolute_targets_are_scored_by_their_motion_not_their_place():
+    steps = np.concatenate([np.ones((20, 1)), -np.ones((20, 1))])
+    layout = ActionLayout(motion=(0,), gripper=(), convention="absolute")
+    found = candidates(demo_of(np.cumsum(steps, axis=0) + 500, layout), RULES)
+    assert [one.step for one in found if one.score > 0.3] == [20]
+
+
+def test_evidence_says_what_happened_at_the_boundary():
+    by_step = {one.step: one.evidence for one in candidates(scripted_demo(), RULES)}
+    assert by_step[12] == {"gripper_closes", "turns", "slows"}
+    assert by_step[18] == {"turns"}
+
+
+def test_the_closing_direction_is_a_named_choice():
+    found = candidates(scripted_demo(), SignalRules(closing_sign=-1))
+    assert "gripper_opens" in {one.step: one.evidence for one in found}[12]
+
+
+def test_a_motionless_demonstration_has_no_candidates():
+    assert candidates(demo_of(np.zeros((30, 4))), RULES) == ()
+
+
+def test_a_single_frame_has_no_candidates():
+    assert candidates(demo_of(np.ones((1, 4))), RULES) == ()
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10_000), num_frames=st.integers(1, 200))
+def test_candidates_are_few_ordered_separated_and_inside(seed, num_frames):
+    actions = np.random.default_rng(seed).normal(size=(num_frames, 4))
+    steps = [one.step for one in candidates(demo_of(actions), RULES)]
+    assert len(steps) <= 8
+    assert all(later - earlier >= 5 for earlier, later in pairwise(steps))
+    assert all(1 <= step < num_frames for step in steps)

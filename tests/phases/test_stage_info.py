@@ -1,0 +1,99 @@
+"""Annotated ratios: written, read back, and refused when they do not tile the task."""
+
+import json
+
+import pytest
+from synthetic import scripted_demo
+
+from phaser.core.errors import BadInput, BrokenFile
+from phaser.phases.stage_info import (
+    RatioPhase,
+    RatioSegmenter,
+    TaskStages,
+    read_stage_info,
+    write_stage_info,
+)
+
+PULL = (
+    RatioPhase(name="approach", start_ratio=0.0, end_ratio=0.85),
+    RatioPhase(name="pull", start_ratio=0.85, end_ratio=1.0),
+)
+
+
+def entry(**changes):
+    phases = [
+        {"name": "approach", "start_ratio": 0, "end_ratio": 0.85},
+        {"name": "pull", "start_ratio": 0.85, "end_ratio": 1.0},
+    ]
+    return {"instruction": "open it", "source": "human", "phases": phases, **changes}
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    tasks = {"open": TaskStages(instruction="open it", phases=PULL, source="human")}
+    write_stage_info(tmp_path / "stage_info.json", tasks)
+    assert read_stage_info(tmp_path / "stage_info.json") == tasks
+
+
+def test_ratios_become_phases_of_every_demonstration():
+    demos = [scripted_demo((10, 5, 5)), scripted_demo((20, 10, 10))]
+    found = RatioSegmenter(phases=PULL).segment(demos)
+    assert [one.boundaries for one in found] == [(17,), (34,)]
+    assert found[0].labels == ("approach", "pull")
+
+
+@pytest.mark.parametrize(
+    ("spans", "message"),
+    [
+        ([(0.0, 0.5), (0.6, 1.0)], "start at 0.5"),
+        ([(0.0, 0.5), (0.4, 1.0)], "start at 0.5"),
+        ([(0.0, 0.9)], r"expected 1\.0"),
+        ([(0.1, 1.0)], "start at 0.0"),
+        ([(0.0, 0.0), (0.0, 1.0)], "end later"),
+        ([(0.0, float("nan")), (float("nan"), 1.0)], "nan"),
+        ([], "no phases"),
+    ],
+)
+def test_ratios_that_do_not_tile_the_task_are_refused(spans, message):
+    phases = tuple(
+        RatioPhase(name=f"p{at}", start_ratio=a, end_ratio=b) for at, (a, b) in enumerate(spans)
+    )
+    with pytest.raises(BadInput, match=message):
+        RatioSegmenter(phases=phases)
+
+
+@pytest.mark.parametrize("names", [("", "pull"), (" ", "pull"), ("pull", "pull")])
+def test_names_must_be_there_and_differ(names):
+    phases = tuple(
+        RatioPhase(name=name, start_ratio=a, end_ratio=b)
+        for name, a, b in zip(names, (0.0, 0.5), (0.5, 1.0), strict=True)
+    )
+    with pytest.raises(BadInput, match="unique, non-empty"):
+        RatioSegmenter(phases=phases)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [],
+        {"open": 3},
+        {"open": entry(extra=1)},
+        {"open": entry(phases="approach")},
+        {"open": entry(phases=[])},
+        {"open": entry(phases=[{"name": "a", "start_ratio": "0", "end_ratio": 1}])},
+        {"open": entry(phases=[{"name": "a", "start_ratio": False, "end_ratio": 1}])},
+        {"open": entry(phases=[{"name": 7, "start_ratio": 0, "end_ratio": 1}])},
+        {"open": entry(instruction=None)},
+    ],
+)
+def test_a_file_of_another_shape_is_refused_by_name(tmp_path, content):
+    path = tmp_path / "stage_info.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(BrokenFile, match=r"stage_info\.json"):
+        read_stage_info(path)
+
+
+def test_nan_in_a_file_is_refused(tmp_path):
+    path = tmp_path / "stage_info.json"
+    path.write_text(json.dumps({"open": entry()}).replace("1.0", "NaN"))
+    with pytest.raises(BrokenFile, match="open"):
+        read_stage_info(path)
