@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, UInt8
@@ -18,12 +18,14 @@ LossProbe = Callable[[Sequence[FrameRef]], Float[np.ndarray, "count"]]
 """Per-frame loss of the policy as it is now, without training it."""
 
 
+@runtime_checkable
 class Segmenter(Protocol):
     """Cuts the demonstrations of one task into the same phases each."""
 
     def segment(self, demos: Sequence[Demo]) -> tuple[Segmentation, ...]: ...
 
 
+@runtime_checkable
 class Keep(Protocol):
     """What a finished task leaves in memory."""
 
@@ -33,6 +35,7 @@ class Keep(Protocol):
     def select(self, task: PreparedTask, stream: Stream) -> list[Bucket]: ...
 
 
+@runtime_checkable
 class Sampler(Protocol):
     """Draws rehearsal frames for the steps of one task."""
 
@@ -41,6 +44,7 @@ class Sampler(Protocol):
     def weights(self) -> Float[np.ndarray, "buckets"]: ...
 
 
+@runtime_checkable
 class Draw(Protocol):
     """What a training step rehearses; `for_task` does all work that happens once per task."""
 
@@ -58,6 +62,7 @@ class Observation:
     instruction: str
 
 
+@runtime_checkable
 class Policy(Protocol):
     """A policy that can be trained on frames and asked for a chunk of actions."""
 
@@ -69,6 +74,7 @@ class Policy(Protocol):
     ) -> Float[np.ndarray, "batch chunk action"]: ...
 
 
+@runtime_checkable
 class Env(Protocol):
     """One simulated robot, at one initial state."""
 
@@ -79,6 +85,7 @@ class Env(Protocol):
     def observe(self) -> Observation: ...
 
 
+@runtime_checkable
 class Suite(Protocol):
     """A named list of tasks with demonstrations and a simulator."""
 
