@@ -1,0 +1,1 @@
+"""Suites: tasks with demonstrations and a simulator. Meta-World is the embedded default."""

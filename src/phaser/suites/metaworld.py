@@ -1,0 +1,97 @@
+"""Meta-World as a suite: tasks by name, recorded demonstrations, a simulator, step limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from phaser.core.demonstration import Demo, Task
+from phaser.core.errors import UnknownName
+from phaser.core.folders import cache_folder
+from phaser.demos.lerobot import Dataset, open_dataset
+from phaser.demos.lerobot_layout import read_sidecar
+from phaser.suites.frame_hash import reference_hash, require_same_frames
+from phaser.suites.metaworld_env import ACTION_NAMES, STATE_NAMES, MetaWorldEnv
+from phaser.suites.metaworld_tasks import task_named, task_names
+from phaser.suites.orders import in_order
+from phaser.suites.recorder import Progress, ensure_recorded
+from phaser.suites.recording import LAYOUT, SPLITS, Recording
+from phaser.suites.rendering import CAMERAS, IMAGE_SIZE
+from phaser.suites.seeds import seeds
+
+MAX_HORIZON = 200
+
+
+def _no_progress(done: int, total: int, task: str) -> None:
+    """Recording without telling anybody."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetaWorld:
+    """A list of Meta-World tasks in an order; demonstrations are recorded when first needed."""
+
+    task_list: str | tuple[str, ...] = "metaworld-10"
+    order: str = "default"
+    recording: Recording = field(default_factory=Recording)
+    cache: Path = field(default_factory=cache_folder)
+    num_workers: int = 2
+
+    def __post_init__(self) -> None:
+        self.tasks()
+
+    def tasks(self) -> tuple[Task, ...]:
+        names = in_order(task_names(self.task_list), self.order)
+        return tuple(task_named(name) for name in names)
+
+    def prepare(
+        self, tasks: Sequence[Task] | None = None, progress: Progress = _no_progress
+    ) -> None:
+        """Record whatever is missing, in parallel; afterwards `demos` only reads."""
+        chosen = self.tasks() if tasks is None else tasks
+        ensure_recorded(
+            self.cache, chosen, self.recording, num_workers=self.num_workers, progress=progress
+        )
+
+    def demos(self, task: Task, split: str) -> tuple[Demo, ...]:
+        return self._dataset(task, split).demos()
+
+    def make_env(self, task: Task) -> MetaWorldEnv:
+        """A simulator, refused when it would draw other pixels than the recording shows."""
+        folder = self.recording.folder(self.cache, task, "train")
+        sidecar = read_sidecar(folder) if folder.exists() else None
+        if sidecar is not None:
+            recorded = str(sidecar.recording.get("frame_sha256"))
+            require_same_frames(recorded, drawn=reference_hash(), where=f"{folder}")
+        return MetaWorldEnv(task)
+
+    def horizon(self, task: Task) -> int:
+        """Half as long again as the longest training demonstration, and at least 20 steps more."""
+        longest = max(rows.num_frames for rows in self._dataset(task, "train").episodes)
+        return min(max(longest * 3 // 2, longest + 20), MAX_HORIZON)
+
+    def evaluation_seeds(self, count: int) -> tuple[int, ...]:
+        """Initial states that no demonstration starts from, the same for every method."""
+        return tuple(seeds("evaluation", count))
+
+    @property
+    def contract(self) -> dict[str, Any]:
+        """What a policy of this suite sees and commands; a checkpoint carries it."""
+        return {
+            "suite": "metaworld",
+            "cameras": list(CAMERAS),
+            "image_size": [IMAGE_SIZE, IMAGE_SIZE],
+            "rotation": 0,
+            "state": list(STATE_NAMES),
+            "action": list(ACTION_NAMES),
+            "motion": list(LAYOUT.motion),
+            "gripper": list(LAYOUT.gripper),
+            "convention": LAYOUT.convention,
+        }
+
+    def _dataset(self, task: Task, split: str) -> Dataset:
+        if split not in SPLITS:
+            raise UnknownName("split", split, SPLITS)
+        ensure_recorded(self.cache, [task], self.recording, num_workers=self.num_workers)
+        return open_dataset(self.recording.folder(self.cache, task, split))

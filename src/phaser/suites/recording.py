@@ -1,0 +1,140 @@
+"""Record scripted experts: seeded, successful only, noisy moves with clean labels."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from phaser.core.demonstration import ActionLayout, Task
+from phaser.core.errors import BadInput
+from phaser.core.streams import Streams
+from phaser.demos.lerobot_layout import Shapes, Sidecar
+from phaser.demos.lerobot_writer import Episode, write_dataset
+from phaser.suites.frame_hash import reference_hash
+from phaser.suites.libraries import Expert, versions
+from phaser.suites.metaworld_env import ACTION_NAMES, STATE_NAMES, MetaWorldEnv
+from phaser.suites.rendering import CAMERAS, CORNER, HIDDEN_BODIES, IMAGE_SIZE
+from phaser.suites.seeds import SEEDS
+
+LAYOUT = ActionLayout(motion=(0, 1, 2), gripper=(3,))
+SHAPES = Shapes(
+    fps=80,
+    robot_type="sawyer",
+    state_names=STATE_NAMES,
+    action_names=ACTION_NAMES,
+    cameras=dict.fromkeys(CAMERAS, (IMAGE_SIZE, IMAGE_SIZE)),
+)
+FORMAT = 1
+"""Raise when recordings of the same settings would come out different."""
+
+SPLITS = ("train", "heldout")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recording:
+    """How demonstrations are recorded."""
+
+    num_train: int = 25
+    num_heldout: int = 5
+    noise: float = 0.15
+    """Deviation of the noise added to executed moves; labels stay the expert's own."""
+    steps_after_success: int = 5
+    max_steps: int = 200
+    tries_per_demo: int = 4
+
+    def __post_init__(self) -> None:
+        if min(self.num_train, self.num_heldout) < 1 or self.noise < 0 or self.max_steps < 1:
+            raise BadInput(
+                f"{self}; expected at least one demonstration each and no negative noise"
+            )
+
+    def num_demos(self, split: str) -> int:
+        return self.num_train if split == "train" else self.num_heldout
+
+    def fingerprint(self, task: Task, split: str) -> dict[str, Any]:
+        """All that decides the frames of a recording, except how this machine draws them."""
+        settings = asdict(self)
+        count = self.num_demos(split)
+        settings = {k: v for k, v in settings.items() if k not in ("num_train", "num_heldout")}
+        return {
+            "format": FORMAT,
+            "suite": "metaworld",
+            "task": task.name,
+            "instruction": task.instruction,
+            "split": split,
+            "num_demos": count,
+            "settings": settings,
+            "corner": CORNER,
+            "image_size": IMAGE_SIZE,
+            "hidden_bodies": sorted(HIDDEN_BODIES),
+            "versions": versions(),
+        }
+
+    def folder(self, cache: Path, task: Task, split: str) -> Path:
+        """Other settings get another folder, so that recordings never overwrite each other."""
+        text = json.dumps(self.fingerprint(task, split), sort_keys=True)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+        return cache / "recordings" / "metaworld" / task.name / f"{split}-{digest}"
+
+
+def record(folder: Path, task: Task, split: str, recording: Recording) -> None:
+    """Write one split of one task; the folder appears when all its demonstrations are there."""
+    found = recording.fingerprint(task, split) | {"frame_sha256": reference_hash()}
+    sidecar = Sidecar(layout=LAYOUT, task_names={task.instruction: task.name}, recording=found)
+    write_dataset(folder, _episodes(task, split, recording), shapes=SHAPES, sidecar=sidecar)
+
+
+def _episodes(task: Task, split: str, recording: Recording) -> Iterator[Episode]:
+    env = MetaWorldEnv(task)
+    count = recording.num_demos(split)
+    successes = 0
+    try:
+        for seed in SEEDS[split][: count * recording.tries_per_demo]:
+            if (episode := record_episode(env, seed, recording)) is not None:
+                yield episode
+                successes += 1
+            if successes == count:
+                return
+    finally:
+        env.close()
+    raise BadInput(
+        f"the expert of {task.name!r} solved {successes} of {count * recording.tries_per_demo} "
+        f"layouts, {count} are needed; record fewer, allow more steps or lower the noise"
+    )
+
+
+def record_episode(env: MetaWorldEnv, seed: int, recording: Recording) -> Episode | None:
+    """One demonstration, or nothing when the expert does not solve this layout in time."""
+    noise = Streams(seed).named("expert noise", env.task.name)()
+    expert = Expert(env.task.name)
+    observation = env.reset(seed)
+    observations, actions = [], []
+    steps_left = recording.max_steps
+    solved = False
+    while steps_left > 0:
+        action = expert.act(env.full_state)
+        observations.append(observation)
+        actions.append(action)
+        executed = action.copy()
+        executed[list(LAYOUT.motion)] += noise.normal(0.0, recording.noise, len(LAYOUT.motion))
+        success = env.step(executed)
+        steps_left -= 1
+        if success and not solved:
+            solved = True
+            steps_left = min(steps_left, recording.steps_after_success - 1)
+        if steps_left > 0:
+            observation = env.observe()
+    if not solved:
+        return None
+    return Episode(
+        instruction=env.task.instruction,
+        actions=np.array(actions, np.float32),
+        states=np.array([seen.state for seen in observations], np.float32),
+        images={name: np.stack([seen.images[name] for seen in observations]) for name in CAMERAS},
+    )
