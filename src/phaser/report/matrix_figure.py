@@ -1,4 +1,4 @@
-"""Retention matrices side by side: what is left of each task after each stage (paper fig. 1)."""
+"""Retention matrices side by side: what is left of each task after each stage."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from phaser.report.svg import (
     shorten,
 )
 
-CELL = 30
+CELL = 23
 MARGIN_LEFT = 118
-MARGIN_TOP = 112
+MARGIN_TOP = 20
 
 Pooled = dict[tuple[int, int], tuple[int, int]]
 """(successes, episodes) by (after position, task position), over seeds."""
@@ -32,7 +32,7 @@ def retention_matrices(groups: Mapping[str, Sequence[RunResult]]) -> str:
     orders = {run.tasks for runs in groups.values() for run in runs if not run.matrix.is_joint}
     names = next(iter(orders), next(iter(groups.values()))[0].tasks)
     if len(orders) > 1:
-        names = tuple(f"task {position + 1}" for position in range(len(names)))
+        names = ("after task",) * len(names)
     figures = [
         element("figure", element("figcaption", label_of(method, runs)) + _matrix(runs, names))
         for method, runs in groups.items()
@@ -53,23 +53,19 @@ def _matrix(runs: Sequence[RunResult], names: Sequence[str]) -> str:
     size = len(names)
     parts = []
     for index, name in enumerate(names):
-        x = MARGIN_LEFT + (index + 0.62) * CELL
-        parts.append(
-            label(
-                x,
-                MARGIN_TOP - 8,
-                shorten(name, 16),
-                transform=f"rotate(-50 {x} {MARGIN_TOP - 8})",
-                class_="tick",
-            )
-        )
-        y = MARGIN_TOP + (index + 0.65) * CELL
-        parts.append(label(MARGIN_LEFT - 8, y, shorten(name, 17), text_anchor="end", class_="tick"))
+        x = MARGIN_LEFT + (index + 0.5) * CELL
+        number = str(index + 1)
+        parts.append(label(x, MARGIN_TOP - 6, number, text_anchor="middle", class_="tick"))
+        y = MARGIN_TOP + index * CELL + CELL / 2 + 4
+        stage = f"{shorten(name, 16)} {number}"
+        parts.append(label(MARGIN_LEFT - 7, y, stage, text_anchor="end", class_="tick"))
     for after in range(size):
         for task in range(after + 1):
-            tip = f"{names[task]} after learning {names[after]}"
+            tip = (
+                f"task {task + 1} ({names[task]}) after learning task {after + 1} ({names[after]})"
+            )
             parts.append(_cell(after, task, pooled.get((after, task)), tip))
-    width, height = MARGIN_LEFT + size * CELL + 40, MARGIN_TOP + size * CELL + 6
+    width, height = MARGIN_LEFT + size * CELL + 2, MARGIN_TOP + size * CELL + 6
     title = f"Success per task after each stage, {runs[0].method}"
     return drawing(parts, width=width, height=height, title=title)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from phaser.core.files import write_text
 from phaser.report import provenance, tables
+from phaser.report.asr_figure import success_dots
 from phaser.report.certificate import check_equal_budgets
 from phaser.report.curves_figure import forgetting_curves, same_order
 from phaser.report.matrix_figure import retention_matrices
@@ -44,7 +45,7 @@ def render(runs: Sequence[RunResult], summary: Summary) -> str:
     )
     sections = (
         _headline(runs, summary),
-        _results(summary),
+        _results(runs, summary),
         _matrices(runs),
         _curves(runs),
         _phases(runs),
@@ -75,7 +76,7 @@ def _headline(runs: Sequence[RunResult], summary: Summary) -> str:
     )
 
 
-def _results(summary: Summary) -> str:
+def _results(runs: Sequence[RunResult], summary: Summary) -> str:
     bound = "" if summary.complete else " Not every stage was evaluated: a lower bound."
     glossary = (
         ("ASR", "average success rate over all tasks after the last one; higher is better."),
@@ -88,6 +89,7 @@ def _results(summary: Summary) -> str:
         element("dt", escape(term)) + element("dd", escape(meaning)) for term, meaning in glossary
     )
     parts = [
+        success_dots(summary.table, by_method(runs)),
         tables_html(tables.HEADINGS, tables.main_rows(summary)),
         element("dl", words),
     ]
@@ -107,7 +109,8 @@ def _results(summary: Summary) -> str:
         )
     return _section(
         "Results",
-        "All rates in percent. The interval resamples seeds and tasks; with one seed, tasks only.",
+        "Average success after the last task: large dot the mean, small dots the seeds, line the "
+        "95 % interval from resampling seeds and tasks (with one seed, tasks only).",
         *parts,
     )
 
@@ -121,23 +124,31 @@ def _matrices(runs: Sequence[RunResult]) -> str:
     orders = (
         ""
         if same_order(groups)
-        else (" Seeds trained in different orders, so tasks are named by their position.")
+        else (
+            " Seeds trained in different orders, so a column is the task learnt at that position."
+        )
     )
     return _section(
         "Retention matrices",
-        "Each row is a stage of training, each column a task; the diagonal is success just after "
-        "learning it. A column that pales downwards is a task being forgotten. Numbers are "
-        "percent over all seeds; hatched cells were not evaluated." + orders,
+        "Each row is a stage of training, each numbered column the task learnt at that stage; the "
+        "diagonal is success just after learning. A column that pales downwards is a task being "
+        "forgotten. Numbers are percent over all seeds; hatched cells were not evaluated." + orders,
         retention_matrices(groups),
     )
 
 
 def _curves(runs: Sequence[RunResult]) -> str:
+    groups = by_method(runs)
+    orders = (
+        ""
+        if same_order(groups)
+        else (" Seeds trained in different orders: later stages are known from fewer seeds.")
+    )
     return _section(
         "Learning and forgetting, task by task",
         "Success in percent from the moment a task is learnt. Stages that were not evaluated are "
-        "bridged by a straight line.",
-        forgetting_curves(by_method(runs)),
+        "bridged by a straight line." + orders,
+        forgetting_curves(groups),
     )
 
 
@@ -166,9 +177,9 @@ def _phases(runs: Sequence[RunResult]) -> str:
 def _routing(runs: Sequence[RunResult]) -> str:
     return _section(
         "What was rehearsed",
-        "Rows are new tasks, columns old phases. Numbers are the rehearsal weight relative to "
-        "uniform: 2.0 is twice as often (purple), 0.5 half as often (orange). Low entropy means "
-        "concentrated rehearsal.",
+        "Rows are new tasks, columns old phases. Numbers are the rehearsal weight relative to an "
+        "equal share per phase: 2.0 is twice as often (purple), 0.5 half as often (orange). "
+        "Entropy below that of equal shares means concentrated rehearsal.",
         routing_matrices(by_method(runs)),
     )
 

@@ -1,4 +1,4 @@
-"""The routing matrix: which old phases each new task rehearsed, against uniform (paper fig. 4)."""
+"""The routing matrix: which old phases each new task rehearsed, against equal shares (appendix)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ LEFT, TOP = 128, 128
 
 
 def routing_matrices(groups: Mapping[str, Sequence[RunResult]]) -> str:
-    """One heat map per method that does not draw uniformly, of its first seed."""
-    figures, uniform = [], []
+    """First seeds of the methods with unequal shares; all but one method are folded away."""
+    figures: dict[str, str] = {}
+    uniform = []
     for method, runs in groups.items():
         transitions = [step for step in runs[0].routing if step.phases]
         if not transitions:
@@ -36,17 +37,18 @@ def routing_matrices(groups: Mapping[str, Sequence[RunResult]]) -> str:
             uniform.append(method)
             continue
         caption = element("strong", escape(method)) + f" · seed {runs[0].seed}"
-        figures.append(
-            element("figure", element("figcaption", caption) + _heat_map(method, transitions))
+        figures[method] = element(
+            "figure", element("figcaption", caption) + _heat_map(method, transitions)
         )
     note = ""
     if uniform:
-        note = element(
-            "p", escape(f"Uniform over its buckets at every step: {', '.join(uniform)}.")
-        )
+        note = element("p", escape(f"Equal shares for all phases: {', '.join(uniform)}."))
     if not figures and not uniform:
         note = element("p", "No method rehearsed anything.")
-    return "".join(figures) + note
+    shown = "phaser" if "phaser" in figures else next(reversed(figures), "")
+    rest = [figure for method, figure in figures.items() if method != shown]
+    folded = element("summary", "The other methods") + "".join(rest)
+    return figures.get(shown, "") + note + (element("details", folded) if rest else "")
 
 
 def _heat_map(method: str, transitions: Sequence[Transition]) -> str:
@@ -59,7 +61,7 @@ def _heat_map(method: str, transitions: Sequence[Transition]) -> str:
                 columns.append(phase)
     parts = [_column_name(position, phase) for position, phase in enumerate(columns)]
     right = LEFT + len(columns) * CELL
-    parts.append(label(right + 12, TOP - 10, "entropy / uniform, bits", class_="tick"))
+    parts.append(label(right + 12, TOP - 10, "entropy / equal shares, bits", class_="tick"))
     for row, step in enumerate(transitions):
         y = TOP + row * CELL
         name = shorten(step.task, 19)
@@ -96,5 +98,5 @@ def _cell(x: float, y: float, phase: PhaseWeight, step: Transition) -> str:
         fill=ink_on(shade),
         class_="small",
     )
-    tip = f"{phase.task}: {phase.label} while learning {step.task}: {ratio:.2f} × uniform"
+    tip = f"{phase.task}: {phase.label} while learning {step.task}: {ratio:.2f} × an equal share"
     return hover(rect(x + 1, y + 1, CELL - 2, CELL - 2, rx=2, fill=css(shade)) + number, tip)

@@ -8,9 +8,9 @@ STYLE = """
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 15px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
-main { max-width: 1120px; margin: 0 auto; padding: 40px 24px 80px; }
+main { max-width: 1160px; margin: 0 auto; padding: 40px 24px 80px; }
 header { border-bottom: 3px solid var(--accent); padding-bottom: 18px; }
-h1 { font-size: 25px; line-height: 1.35; font-weight: 650; margin: 6px 0 12px; max-width: 46em;
+h1 { font-size: 22px; line-height: 1.35; font-weight: 650; margin: 6px 0 12px; max-width: 50em;
   text-wrap: pretty; overflow-wrap: anywhere; }
 h2 { font-size: 20px; margin: 46px 0 4px; }
 h3 { font-size: 16px; margin: 28px 0 4px; }
@@ -40,7 +40,7 @@ figure { margin: 0; } figcaption { margin: 0 0 2px; overflow-wrap: anywhere; }
 svg { max-width: none; } svg text { font-family: inherit; } svg .name { fill: var(--ink); }
 svg .tick { fill: var(--soft); font-size: 11px; }
 svg .name { font-size: 13px; }
-svg .cell { font-size: 11px; font-weight: 600; }
+svg .cell { font-size: 9.5px; font-weight: 600; }
 svg .small { font-size: 9px; }
 svg .rule { stroke: var(--line); }
 svg .spread { stroke: var(--ink); stroke-width: 1.2; }

@@ -130,7 +130,8 @@ def _sentence(rows: Sequence[MethodRow]) -> str:
         return f"After the last task, {kept} average success (ASR)."
     row = preferred[-1]
     clauses = [
-        f"{baseline} keeps {percent(named[baseline].asr.mean)}, difference {_difference(found)}"
+        f"{baseline} keeps {percent(named[baseline].asr.mean)}, difference "
+        + _difference(found, differs=_uneven(found, row, named[baseline]))
         for baseline, found in row.differences.items()
     ]
     return (
@@ -140,11 +141,18 @@ def _sentence(rows: Sequence[MethodRow]) -> str:
     )
 
 
-def _difference(found: PairedDifference) -> str:
+def _uneven(found: PairedDifference, *rows: MethodRow) -> bool:
+    """The pair has fewer seeds than a method, so the means need not differ by the difference."""
+    return any(row.asr.num_seeds != found.num_seeds for row in rows)
+
+
+def _difference(found: PairedDifference, *, differs: bool) -> str:
     over = (
         f"over {found.num_tasks} tasks only, 1 seed"
         if found.num_seeds == 1
         else f"over {found.num_seeds} seeds × {found.num_tasks} tasks"
     )
+    if differs:
+        over = over.replace("seed", "common seed")
     reading = "" if found.is_clear else ", so no difference is shown"
     return f"{points(found.mean)} points, 95 % interval {bracket(found)} {over}{reading}"

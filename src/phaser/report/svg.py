@@ -10,7 +10,7 @@ SUCCESS_SCALE = ((0.0, (248, 240, 227)), (0.5, (122, 178, 206)), (1.0, (8, 64, 1
 """From sand (nothing left) to deep blue (all kept): lightness alone carries it."""
 
 ROUTING_SCALE = ((-1.0, (179, 88, 6)), (0.0, (245, 243, 240)), (1.0, (84, 39, 136)))
-"""Orange below uniform, purple above: safe for all common colour blindness."""
+"""Orange below an equal share, purple above: safe for all common colour blindness."""
 
 Scale = Sequence[tuple[float, tuple[int, int, int]]]
 Colour = tuple[int, int, int]

@@ -1,0 +1,153 @@
+"""The page says what was measured, escapes everything and refuses what cannot be compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from phaser.core.errors import BadInput, BudgetMismatch
+from phaser.core.files import read_json, write_json
+from phaser.report.page import write_report
+
+WriteRun = Callable[..., Path]
+VOID = {"meta", "br", "link", "img", "input"}
+
+
+class Balance(HTMLParser):
+    """Collects tags and checks that each one opened is closed in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def all_runs(write_run: WriteRun, **changes: object) -> list[Path]:
+    replay = ("er", "er-even", "phaser")
+    folders = [write_run(method, seed, **changes) for method in replay for seed in (0, 1)]
+    return [*folders, write_run("sequential", 0, **changes), write_run("joint", 0, **changes)]
+
+
+def test_the_page_is_one_well_formed_file_without_outside_resources(
+    write_run: WriteRun, tmp_path: Path
+) -> None:
+    write_report(all_runs(write_run), tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    parser = Balance()
+    parser.feed(page)
+    assert not parser.open
+    assert not parser.seen & {"script", "link", "img", "iframe"}
+    assert not re.search(r"https?:|url\((?!#)|@import|\son\w+=", page)
+    for method in ("er", "er-even", "phaser", "sequential", "joint"):
+        assert method in page
+    assert "phaser run metaworld-10 --method er-even --seed 1" in page
+    assert "Equal: er, er-even, phaser each hold 21 frames per task, 84 frames in total" in page
+
+
+def test_a_task_named_like_a_script_is_escaped_everywhere(
+    write_run: WriteRun, tmp_path: Path
+) -> None:
+    hostile = ("<script>alert(1)</script>", 'x" onload="alert(2)', "window-open")
+    folders = [write_run(method, 0, tasks=hostile) for method in ("er", "phaser")]
+    for folder in folders:
+        about = read_json(folder / "run.json")
+        markup = "</pre><script>alert(3)</script>"
+        write_json(
+            folder / "run.json",
+            about | {"command": markup, "preset": markup, "versions": {markup: markup}},
+        )
+    write_report(folders, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    parser = Balance()
+    parser.feed(page)
+    assert "script" not in parser.seen
+    assert "&lt;script&gt;alert(1)" in page
+    assert not re.search(r'<[^>]*\sonload="', page)
+
+
+def test_the_sentence_gives_both_rates_the_difference_and_its_interval(
+    write_run: WriteRun, tmp_path: Path
+) -> None:
+    summary = write_report(all_runs(write_run), tmp_path / "report.html")
+    rows = {row.method: row for row in summary.table}
+    difference = rows["phaser"].differences["er"]
+    assert f"phaser keeps {100 * rows['phaser'].asr.mean:.1f} %" in summary.sentence
+    assert f"er keeps {100 * rows['er'].asr.mean:.1f} %" in summary.sentence
+    assert f"{100 * difference.mean:+.1f}".replace("-", "−") + " points" in summary.sentence
+    assert "over 2 seeds × 4 tasks" in summary.sentence
+    assert "er-even keeps" in summary.sentence
+
+
+def test_a_single_seed_is_said_to_be_one(write_run: WriteRun, tmp_path: Path) -> None:
+    folders = [write_run(method, 0) for method in ("er", "phaser")]
+    summary = write_report(folders, tmp_path / "report.html")
+    assert "over 4 tasks only, 1 seed" in summary.sentence
+
+
+def test_a_single_method_gets_a_page_too(write_run: WriteRun, tmp_path: Path) -> None:
+    for method in ("sequential", "joint"):
+        summary = write_report([write_run(method, 3)], tmp_path / "report.html")
+        assert f"{method} keeps" in summary.sentence
+
+
+def test_different_budgets_are_refused_and_no_page_is_written(
+    write_run: WriteRun, tmp_path: Path
+) -> None:
+    folders = [write_run("er", 0), write_run("phaser", 0, frames_per_task=24)]
+    with pytest.raises(BudgetMismatch, match=r"er \(seed 0\) holds 84 frames, phaser .* 96"):
+        write_report(folders, tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_replay_method_without_frames_is_not_exempt(write_run: WriteRun, tmp_path: Path) -> None:
+    folders = [write_run("er", 0, frames_per_task=0), write_run("phaser", 0)]
+    with pytest.raises(BudgetMismatch):
+        write_report(folders, tmp_path / "report.html")
+
+
+def test_cells_that_were_not_evaluated_are_hatched(write_run: WriteRun, tmp_path: Path) -> None:
+    def hatched(folders: list[Path]) -> int:
+        write_report(folders, tmp_path / "report.html")
+        return (tmp_path / "report.html").read_text().count('fill="url(#unmeasured)"')
+
+    assert hatched([write_run("er", 0)]) == 0
+    assert hatched([write_run("er", 1, full_matrix=False)]) == 3
+
+
+def test_seeds_in_reverse_order_are_paired_by_task_name(
+    write_run: WriteRun, tmp_path: Path
+) -> None:
+    orders = {0: ("a", "b", "c"), 1: ("c", "b", "a")}
+    folders = [
+        write_run(method, seed, tasks=order)
+        for method in ("er", "phaser")
+        for seed, order in orders.items()
+    ]
+    summary = write_report(folders, tmp_path / "report.html")
+    assert summary.table[1].differences["er"].num_seeds == 2
+    assert "different orders" in (tmp_path / "report.html").read_text()
+
+
+def test_one_seed_in_two_orders_is_no_pair(write_run: WriteRun, tmp_path: Path) -> None:
+    folders = [write_run("er", 0, tasks=("a", "b")), write_run("phaser", 0, tasks=("b", "a"))]
+    with pytest.raises(BadInput, match="a pair needs one order"):
+        write_report(folders, tmp_path / "report.html")
+
+
+def test_the_same_runs_give_the_same_page(write_run: WriteRun, tmp_path: Path) -> None:
+    folders = all_runs(write_run)
+    write_report(folders, tmp_path / "one.html")
+    write_report(folders[::-1], tmp_path / "two.html")
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()

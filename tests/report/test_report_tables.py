@@ -1,0 +1,40 @@
+"""Tables for the terminal and for the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from phaser.report.page import write_report
+from phaser.report.summary import points
+from phaser.report.tables import as_markdown, as_text
+
+
+def test_the_terminal_table_is_aligned_and_complete(
+    write_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    folders = [write_run(method, seed) for method in ("er", "phaser") for seed in (0, 1)]
+    summary = write_report([*folders, write_run("joint", 0)], tmp_path / "report.html")
+    main, differences = as_text(summary).split("\n\n")
+    header, rule, *rows = main.splitlines()
+    assert header.split()[:2] == ["method", "ASR"]
+    assert {len(row) for row in rows} == {len(rule)}
+    assert [row.split()[0] for row in rows] == ["er", "phaser", "joint"]
+    assert "minus er" in differences
+
+
+def test_markdown_rows_have_as_many_cells_as_the_heading(
+    write_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    folders = [write_run(method, 0) for method in ("er", "er-even", "a|b")]
+    text = as_markdown(write_report(folders, tmp_path / "report.html"))
+    for block in text.strip().split("\n\n"):
+        assert len({line.replace("\\|", "").count("|") for line in block.splitlines()}) == 1
+    assert "| a\\|b |" in text
+
+
+def test_a_difference_is_never_minus_zero() -> None:
+    assert points(-0.0) == "+0.0"
+    assert points(-0.0001) == "+0.0"
+    assert points(-0.125) == "−12.5"
+    assert points(0.2) == "+20.0"
