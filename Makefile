@@ -48,7 +48,7 @@ bench: setup
 	@$(BIN)/python -m benchmarks
 
 docs: setup
-	@$(PIP) '.[docs]'
+	@$(PIP) --editable '.[docs]'
 	@$(BIN)/mkdocs build --quiet --strict
 
 clean:
