@@ -49,7 +49,7 @@ bench: setup
 
 docs: setup
 	@$(PIP) --editable '.[docs]'
-	@$(BIN)/mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 clean:
 	@rm -rf $(VENV) site

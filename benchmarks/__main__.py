@@ -33,7 +33,7 @@ def main() -> None:
             f"EfficientNet-lite0, {IMAGE_SIZE} px, batch {count:2}: {per_frame:5.2f} ms per frame"
         )
     per_sentence = best_cpu_ms(lambda: language.encode(["push the button down from the top"]))
-    print(f"MiniLM, one sentence:                   {per_sentence:5.2f} ms")
+    print(f"{'MiniLM':36} {per_sentence:6.2f} ms per sentence")
 
 
 if __name__ == "__main__":
