@@ -200,6 +200,8 @@ def test_a_foreign_row_grouping_is_read_alike(dataset: Path) -> None:
     demo = open_dataset(dataset).demos()[1]
     assert np.array_equal(demo.cameras["corner"].read([0, 2]), episode(1, 3).images["corner"][::2])
     assert np.array_equal(demo.actions, episode(1, 3).actions)
+    assert demo.actions.flags.writeable
+    assert demo.states.flags.writeable
 
 
 def test_a_failed_recording_leaves_nothing_behind(tmp_path: Path) -> None:

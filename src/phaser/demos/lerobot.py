@@ -205,7 +205,8 @@ def _vectors(
     flat: np.ndarray = column.flatten().to_numpy(zero_copy_only=False)
     if column.null_count or flat.dtype.kind != "f" or flat.size != len(table) * size:
         raise BrokenFile(f"{episode.path}: {name!r} is not {size} numbers in every frame")
-    return flat.reshape(len(table), size)
+    # Arrow's memory is read-only, which torch refuses to share without a warning.
+    return flat.reshape(len(table), size).copy()
 
 
 def _opened(path: Path) -> pq.ParquetFile:
