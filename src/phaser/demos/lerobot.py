@@ -206,7 +206,7 @@ def _vectors(
     if column.null_count or flat.dtype.kind != "f" or flat.size != len(table) * size:
         raise BrokenFile(f"{episode.path}: {name!r} is not {size} numbers in every frame")
     # Arrow's memory is read-only, which torch refuses to share without a warning.
-    return flat.reshape(len(table), size).copy()
+    return np.array(flat.reshape(len(table), size))
 
 
 def _opened(path: Path) -> pq.ParquetFile:
