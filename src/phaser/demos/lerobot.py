@@ -5,6 +5,7 @@ Nothing in the files is trusted: versions, paths, sizes and counts are checked b
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,7 @@ from jaxtyping import Float, UInt8
 
 from phaser.core.demonstration import ActionLayout, Demo, Images
 from phaser.core.errors import BadInput, BrokenFile
+from phaser.core.files import sha256
 from phaser.demos import png
 from phaser.demos.lerobot_layout import (
     CAMERA_PREFIX,
@@ -60,6 +62,11 @@ class Dataset:
     @cached_property
     def episodes(self) -> tuple[EpisodeRows, ...]:
         return _episodes(self.root)
+
+    def data_sha256(self) -> str:
+        """One hash over all data files, images included."""
+        paths = dict.fromkeys(episode.path for episode in self.episodes)
+        return hashlib.sha256("".join(sha256(path) for path in paths).encode()).hexdigest()
 
     def demos(self, layout: ActionLayout | None = None) -> tuple[Demo, ...]:
         """All demonstrations; `layout` is needed for datasets without our sidecar."""

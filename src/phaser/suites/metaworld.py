@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,16 +15,15 @@ from phaser.suites.frame_hash import reference_hash, require_same_frames
 from phaser.suites.metaworld_env import ACTION_NAMES, STATE_NAMES, MetaWorldEnv
 from phaser.suites.metaworld_tasks import task_named, task_names
 from phaser.suites.orders import in_order
-from phaser.suites.recorder import Progress, ensure_recorded
+from phaser.suites.recorder import ensure_recorded
 from phaser.suites.recording import LAYOUT, SPLITS, Recording
 from phaser.suites.rendering import CAMERAS, IMAGE_SIZE
 from phaser.suites.seeds import seeds
 
 MAX_HORIZON = 200
-
-
-def _no_progress(done: int, total: int, task: str) -> None:
-    """Recording without telling anybody."""
+# Fixed for all tasks: statistics of the data would change as tasks arrive.
+STATE_CENTRE = (0.0, 0.6, 0.15, 0.5)
+STATE_SCALE = (0.15, 0.15, 0.15, 0.5)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,7 +34,6 @@ class MetaWorld:
     order: str = "default"
     recording: Recording = field(default_factory=Recording)
     cache: Path = field(default_factory=cache_folder)
-    num_workers: int = 2
 
     def __post_init__(self) -> None:
         self.tasks()
@@ -45,17 +42,12 @@ class MetaWorld:
         names = in_order(task_names(self.task_list), self.order)
         return tuple(task_named(name) for name in names)
 
-    def prepare(
-        self, tasks: Sequence[Task] | None = None, progress: Progress = _no_progress
-    ) -> None:
-        """Record whatever is missing, in parallel; afterwards `demos` only reads."""
-        chosen = self.tasks() if tasks is None else tasks
-        ensure_recorded(
-            self.cache, chosen, self.recording, num_workers=self.num_workers, progress=progress
-        )
-
     def demos(self, task: Task, split: str) -> tuple[Demo, ...]:
         return self._dataset(task, split).demos()
+
+    def images_sha256(self, task: Task, split: str) -> str:
+        """What the recorded images hash to, so that features are never those of other pixels."""
+        return self._dataset(task, split).data_sha256()
 
     def make_env(self, task: Task) -> MetaWorldEnv:
         """A simulator, refused when it would draw other pixels than the recording shows."""
@@ -84,6 +76,8 @@ class MetaWorld:
             "image_size": [IMAGE_SIZE, IMAGE_SIZE],
             "rotation": 0,
             "state": list(STATE_NAMES),
+            "state_centre": list(STATE_CENTRE),
+            "state_scale": list(STATE_SCALE),
             "action": list(ACTION_NAMES),
             "motion": list(LAYOUT.motion),
             "gripper": list(LAYOUT.gripper),
@@ -93,5 +87,5 @@ class MetaWorld:
     def _dataset(self, task: Task, split: str) -> Dataset:
         if split not in SPLITS:
             raise UnknownName("split", split, SPLITS)
-        ensure_recorded(self.cache, [task], self.recording, num_workers=self.num_workers)
+        ensure_recorded(self.cache, task, self.recording)
         return open_dataset(self.recording.folder(self.cache, task, split))

@@ -1,0 +1,1 @@
+"""Runs, presets and grids: the one place that names adapters."""

@@ -1,0 +1,139 @@
+"""Many cells in local processes; finished cells are skipped, so a grid can be stopped and resumed."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+from phaser.core.errors import BudgetMismatch, PhaserError
+from phaser.core.files import read_json
+from phaser.experiments.cell import Event, run_cell
+from phaser.experiments.folder import CellFolder
+from phaser.experiments.run import Run
+from phaser.memory.certificate import check_equal
+from phaser.methods.table import method as method_named
+
+Notify = Callable[[str, Event], None]
+"""Called with the name of a cell and what happened in it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Axes:
+    """What a grid varies. With `alternate_order`, odd seeds learn the tasks in reverse."""
+
+    methods: tuple[str, ...]
+    seeds: tuple[int, ...] = (0,)
+    budgets: tuple[int, ...] = (20,)
+    alternate_order: bool = False
+
+    def cells(self, base: Run) -> list[Run]:
+        """Seeds outermost, so that every method has its first seeds early."""
+        return list(dict.fromkeys(self._cells(base)))
+
+    def _cells(self, base: Run) -> Iterator[Run]:
+        for seed in self.seeds:
+            order = "reverse" if self.alternate_order and seed % 2 else base.suite.order
+            for budget in self.budgets:
+                for name in self.methods:
+                    chosen = method_named(name).with_budget(budget)
+                    suite = replace(base.suite, order=order)
+                    yield replace(base, seed=seed, suite=suite).with_method(name, chosen)
+
+
+def run_grid(
+    cells: Sequence[Run], out: Path, notify: Notify, *, num_workers: int = 2
+) -> list[Path]:
+    """Run what is not finished, several cells at a time; returns all cell folders."""
+    folders = [out / cell.name for cell in cells]
+    todo = [
+        (cell, folder)
+        for cell, folder in zip(cells, folders, strict=True)
+        if not CellFolder(folder).is_finished
+    ]
+    if num_workers <= 1 or len(todo) == 1:
+        for cell, folder in todo:
+            run_cell(cell, folder, lambda event, name=cell.name: notify(name, event))  # type: ignore[misc]
+    else:
+        _in_workers(todo, notify, min(num_workers, len(todo)))
+    check_budgets(folders)
+    return folders
+
+
+def check_budgets(folders: Sequence[Path]) -> None:
+    """Refuse a comparison in which methods of one budget hold different numbers of frames."""
+    groups: dict[tuple[int, int], dict[str, dict[str, Any]]] = {}
+    for folder in folders:
+        about = read_json(folder / "run.json")
+        group = groups.setdefault((about["frames_per_task"], about["seed"]), {})
+        group[folder.name] = read_json(folder / "budget.json")
+        held = group[folder.name]["frames_per_task"]
+        if about["frames_per_task"] and set(held.values()) != {about["frames_per_task"]}:
+            raise BudgetMismatch(
+                f"{folder.name} holds {held}, expected {about['frames_per_task']} frames per task"
+            )
+    for group in groups.values():
+        check_equal(group)
+
+
+def _in_workers(todo: list[tuple[Run, Path]], notify: Notify, num_workers: int) -> None:
+    """Workers take one cell after the other and keep their simulators in between."""
+    context = get_context("spawn")
+    queue = list(reversed(todo))
+    pipes: dict[Connection, Any] = {}
+    try:
+        for _ in range(num_workers):
+            ours, theirs = context.Pipe()
+            worker = context.Process(target=_work, args=(theirs,), daemon=True)
+            worker.start()
+            theirs.close()
+            pipes[ours] = worker
+            ours.send(queue.pop())
+        while pipes:
+            for pipe in wait(list(pipes)):
+                assert isinstance(pipe, Connection)
+                _answer(pipe, pipes, queue, notify)
+    finally:
+        for worker in pipes.values():
+            worker.terminate()
+
+
+def _answer(
+    pipe: Connection, pipes: dict[Connection, Any], queue: list[tuple[Run, Path]], notify: Notify
+) -> None:
+    try:
+        name, event = pipe.recv()
+    except EOFError:
+        raise PhaserError(
+            "a worker process ended without a word (killed, or out of memory); "
+            "call the same command again to go on, or use --workers 1"
+        ) from None
+    if event["kind"] == "user-error":
+        raise PhaserError(f"{name}: {event['message']}")
+    if event["kind"] == "crash":
+        raise RuntimeError(f"cell {name} crashed:\n{event['traceback']}")
+    notify(name, event)
+    if event["kind"] == "done":
+        if queue:
+            pipe.send(queue.pop())
+        else:
+            pipe.send(None)
+            pipes.pop(pipe).join()
+
+
+def _work(pipe: Connection) -> None:
+    while (job := pipe.recv()) is not None:
+        run, folder = job
+        name = run.name
+        try:
+            run_cell(run, folder, lambda event, name=name: pipe.send((name, event)))  # type: ignore[misc]
+        except PhaserError as error:
+            pipe.send((name, {"kind": "user-error", "message": str(error)}))
+            return
+        except BaseException:
+            pipe.send((name, {"kind": "crash", "traceback": traceback.format_exc()}))
+            raise

@@ -1,0 +1,71 @@
+"""Presets by name: functions that return a run, so that reading one shows all it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from phaser.core.errors import UnknownName
+from phaser.experiments.run import Evaluation, Run
+from phaser.suites.metaworld import MetaWorld
+from phaser.training.fit import Fit
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Preset:
+    """A named starting point."""
+
+    summary: str
+    make: Callable[[], Run]
+
+
+def _metaworld_10() -> Run:
+    return Run(preset="metaworld-10", suite=MetaWorld(task_list="metaworld-10"))
+
+
+def _metaworld_quick() -> Run:
+    """The demo: the ten tasks once, with enough rollouts on the way to watch forgetting happen."""
+    return replace(
+        _metaworld_10(),
+        preset="metaworld-quick",
+        evaluation=Evaluation(rollouts_per_task=10, earlier_rollouts=2),
+    )
+
+
+def _metaworld_alt() -> Run:
+    return Run(preset="metaworld-alt", suite=MetaWorld(task_list="metaworld-alt"))
+
+
+def _metaworld_cw10() -> Run:
+    return Run(
+        preset="metaworld-cw10",
+        suite=MetaWorld(task_list="metaworld-cw10"),
+        fit=Fit(steps_per_task=500),
+    )
+
+
+PRESETS = {
+    "metaworld-quick": Preset(
+        summary="ten Meta-World tasks, watched while they are forgotten: what `phaser demo` runs",
+        make=_metaworld_quick,
+    ),
+    "metaworld-10": Preset(
+        summary="the same ten tasks, evaluated when learnt and at the end: for grids",
+        make=_metaworld_10,
+    ),
+    "metaworld-alt": Preset(
+        summary="ten other tasks, to confirm what was found on the first ten",
+        make=_metaworld_alt,
+    ),
+    "metaworld-cw10": Preset(
+        summary="Continual World's ten tasks in its order; hard for a tiny policy",
+        make=_metaworld_cw10,
+    ),
+}
+
+
+def preset(name: str) -> Run:
+    """The run of that preset, or the nearest names that exist."""
+    if name not in PRESETS:
+        raise UnknownName("preset", name, PRESETS)
+    return PRESETS[name].make()

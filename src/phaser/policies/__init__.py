@@ -1,0 +1,1 @@
+"""Policies: adapters between frames and what a robot does."""

@@ -1,0 +1,158 @@
+"""The tiny policy: sees through a frozen encoder, is trained on a CPU in a minute.
+
+`Tiny` is the configuration that builds it. Image maps are frozen, so they are computed once per
+recording (`frame_inputs`) and only the read-out is trained; with `train_encoder` the pixels
+themselves are the input and a small convolutional network is trained along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from phaser.core.errors import BadInput
+from phaser.core.ports import Observation
+from phaser.core.streams import Stream
+from phaser.encoders.efficientnet import EfficientNetLite0
+from phaser.encoders.minilm import MiniLM
+from phaser.policies.tiny_network import FlowHead, PixelMaps, RegressionHead, TinyTrunk
+from phaser.training.batch import Batch
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tiny:
+    """Settings of the tiny policy."""
+
+    head: Literal["regression", "flow"] = "regression"
+    """"regression": L1 on the chunk. "flow": flow matching, a stochastic policy."""
+    train_encoder: bool = False
+    """Train a small network from pixels instead of reading frozen EfficientNet maps."""
+    chunk_length: int = 8
+    channels: int = 32
+    width: int = 192
+
+    def __post_init__(self) -> None:
+        if self.head not in ("regression", "flow"):
+            raise BadInput(f"head {self.head!r}; expected 'regression' or 'flow'")
+        if min(self.chunk_length, self.channels, self.width) < 1:
+            raise BadInput("chunk_length, channels and width must be at least 1")
+
+    def build(self, contract: Mapping[str, Any], stream: Stream) -> TinyPolicy:
+        """A policy with fresh weights for a suite's observations; the stream fixes the weights."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(stream.integer())
+            return TinyPolicy(self, contract)
+
+
+class TinyPolicy(nn.Module):
+    """Call it with a batch for per-sample losses; `act` gives chunks of actions."""
+
+    def __init__(self, settings: Tiny, contract: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.settings = settings
+        self.contract = {**contract, "chunk_length": settings.chunk_length, "policy": "tiny"}
+        self.cameras: tuple[str, ...] = tuple(contract["cameras"])
+        self.action_size = len(contract["action"])
+        self._language = MiniLM()
+        self._vision = None if settings.train_encoder else EfficientNetLite0()
+        self._embedded: dict[str, Tensor] = {}
+        if self._vision is None:
+            self.encoders = nn.ModuleDict({camera: PixelMaps() for camera in self.cameras})
+            depths = dict.fromkeys(self.cameras, PixelMaps.depth)
+        else:
+            self.encoders = nn.ModuleDict()
+            names = [_map_names(camera) for camera in self.cameras]
+            depths = dict(
+                (name, depth)
+                for pair in names
+                for name, depth in zip(pair, self._vision.channels, strict=True)
+            )
+        self.trunk = TinyTrunk(
+            depths=depths,
+            channels=settings.channels,
+            width=settings.width,
+            state_size=len(contract["state_centre"]),
+            language_size=self._language.width,
+        )
+        head = RegressionHead if settings.head == "regression" else FlowHead
+        self.head = head(settings.width, settings.chunk_length * self.action_size)
+        self.register_buffer("_centre", torch.tensor(contract["state_centre"]), persistent=False)
+        self.register_buffer("_scale", torch.tensor(contract["state_scale"]), persistent=False)
+
+    @property
+    def inputs_identity(self) -> str:
+        """Names what `frame_inputs` computes, so that it can be cached."""
+        return "pixels" if self._vision is None else f"{self._vision.identity}-maps-1"
+
+    def frame_inputs(self, images: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """What the trained part reads of each frame: frozen maps, or pixels."""
+        if self._vision is None:
+            return {camera: images[camera] for camera in self.cameras}
+        inputs: dict[str, np.ndarray] = {}
+        for camera in self.cameras:
+            maps = self._vision.maps(images[camera])
+            for name, one in zip(_map_names(camera), maps, strict=True):
+                inputs[name] = one.half().contiguous().numpy()
+        return inputs
+
+    def summarise(self, inputs: Mapping[str, np.ndarray]) -> Float[np.ndarray, "frames vision"]:
+        """One vector per frame from the frozen encoder, for prototypes: maps averaged over space."""
+        if self._vision is None:
+            pooled = [EfficientNetLite0().pooled(inputs[camera]) for camera in self.cameras]
+        else:
+            pooled = [rows.mean((2, 3), dtype=np.float32) for rows in inputs.values()]
+        return np.concatenate(pooled, axis=1)
+
+    def embed(self, instruction: str) -> Float[np.ndarray, "language"]:
+        return self._language.encode([instruction])[0]
+
+    def forward(self, batch: Batch, noise: Stream) -> Float[Tensor, "batch"]:
+        """Mean action error of each sample over the valid part of its chunk."""
+        generator = torch.Generator().manual_seed(noise.integer())
+        features = self._features(batch.inputs, batch.states, batch.language)
+        errors = self.head.losses(features, batch.actions.flatten(1), generator)
+        valid = batch.valid[..., None].expand_as(batch.actions).flatten(1).float()
+        return (errors * valid).sum(1) / valid.sum(1)
+
+    @torch.no_grad()
+    def act(
+        self, observations: Sequence[Observation], streams: Sequence[Stream]
+    ) -> Float[np.ndarray, "batch chunk action"]:
+        """A chunk per observation; each stream makes that episode's noise its own."""
+        self.eval()
+        stacked = {
+            camera: np.stack([one.images[camera] for one in observations])
+            for camera in self.cameras
+        }
+        inputs = {name: torch.from_numpy(rows) for name, rows in self.frame_inputs(stacked).items()}
+        states = torch.from_numpy(np.stack([one.state for one in observations])).float()
+        language = torch.stack([self._embedding(one.instruction) for one in observations])
+        size = self.settings.chunk_length * self.action_size
+        noise = torch.from_numpy(np.stack([one().standard_normal(size) for one in streams])).float()
+        chunk = self.head.sample(self._features(inputs, states, language), noise)
+        return chunk.view(len(observations), self.settings.chunk_length, -1).numpy()
+
+    def _features(
+        self, inputs: Mapping[str, Tensor], states: Tensor, language: Tensor
+    ) -> Float[Tensor, "batch width"]:
+        if self._vision is None:
+            maps = {name: self.encoders[name](pixels) for name, pixels in inputs.items()}
+        else:
+            maps = {name: one.float() for name, one in inputs.items()}
+        features: Tensor = self.trunk(maps, (states - self._centre) / self._scale, language)
+        return features
+
+    def _embedding(self, instruction: str) -> Tensor:
+        if instruction not in self._embedded:
+            self._embedded[instruction] = torch.from_numpy(self.embed(instruction))
+        return self._embedded[instruction]
+
+
+def _map_names(camera: str) -> tuple[str, str]:
+    return f"{camera}_fine", f"{camera}_coarse"

@@ -1,0 +1,108 @@
+"""One task's learner: half current, half rehearsed frames per batch, AdamW, cosine at the end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from accelerate import Accelerator
+from jaxtyping import Float
+from torch import Tensor
+
+from phaser.core.demonstration import FrameRef
+from phaser.core.errors import BadInput
+from phaser.core.ports import Sampler
+from phaser.core.streams import Stream, Streams
+from phaser.training.batch import Batch
+from phaser.training.frames import FrameTable
+
+Progress = Callable[[int, int, float], None]
+"""Called with (steps done, steps in all, loss)."""
+
+
+class Trainable(Protocol):
+    """What the learner asks of a policy, beside being a torch module."""
+
+    def __call__(self, batch: Batch, noise: Stream) -> Float[Tensor, "batch"]: ...
+
+    def parameters(self) -> Iterator[torch.nn.Parameter]: ...
+
+    def train(self, mode: bool = True) -> object: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fit:
+    """How one task is learnt. The batch of a step depends on (seed, task, step) alone."""
+
+    steps_per_task: int = 300
+    batch_size: int = 64
+    rehearsed_share: float = 0.5
+    """Share of a batch that comes from memory, once there is one."""
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-4
+    decay_after: float = 0.5
+    """Constant learning rate up to this share of the steps, cosine to zero after it."""
+
+    def __post_init__(self) -> None:
+        if self.steps_per_task < 1 or self.batch_size < 1:
+            raise BadInput(
+                f"steps_per_task {self.steps_per_task}, batch_size {self.batch_size}; "
+                "both must be at least 1"
+            )
+        if not 0 <= self.rehearsed_share < 1:
+            raise BadInput(f"rehearsed_share {self.rehearsed_share}; expected 0 or more, below 1")
+
+    def __call__(
+        self,
+        policy: Trainable,
+        *,
+        current: Sequence[FrameRef],
+        sampler: Sampler,
+        frames: FrameTable,
+        streams: Streams,
+        name: str,
+        accelerator: Accelerator,
+        num_steps: int | None = None,
+        progress: Progress | None = None,
+    ) -> float:
+        """Train in place; returns the mean loss of the last tenth of the steps."""
+        steps = num_steps or self.steps_per_task
+        optimizer = torch.optim.AdamW(
+            policy.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay, fused=True
+        )
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda s: self._rate(s, steps))
+        wrapped, optimizer, schedule = accelerator.prepare(policy, optimizer, schedule)
+        wrapped.train()
+        noise = streams.named("noise", name)
+        tail: list[float] = []
+        for step in range(steps):
+            refs = self.refs_of_step(step, current, sampler, streams.named("current", name))
+            mine = refs[accelerator.process_index :: accelerator.num_processes]
+            loss = wrapped(frames.batch(mine), Stream(noise.key + step)).mean()
+            accelerator.backward(loss)
+            optimizer.step()
+            schedule.step()
+            optimizer.zero_grad(set_to_none=True)
+            if step >= steps - max(1, steps // 10):
+                tail.append(float(loss.detach()))
+            if progress is not None:
+                progress(step + 1, steps, float(loss.detach()))
+        accelerator.free_memory()
+        return sum(tail) / len(tail)
+
+    def refs_of_step(
+        self, step: int, current: Sequence[FrameRef], sampler: Sampler, stream: Stream
+    ) -> list[FrameRef]:
+        """The global batch of one step: rehearsed frames first, the rest from the current task."""
+        rehearsed = sampler.next(round(self.batch_size * self.rehearsed_share), step)
+        chosen = stream.at_step(step).integers(len(current), size=self.batch_size - len(rehearsed))
+        return rehearsed + [current[k] for k in chosen]
+
+    def _rate(self, step: int, steps: int) -> float:
+        start = self.decay_after * steps
+        if step <= start:
+            return 1.0
+        return 0.5 * (1 + math.cos(math.pi * (step - start) / (steps - start)))
