@@ -1,6 +1,7 @@
 """Everything a user can cause and mend. Each message says what was found, expected and to be done.
 
-The command line prints one line and exits with 2; anything outside this family is a bug and crashes.
+The command line prints one line and exits with 2; anything outside this family is a bug and
+crashes.
 """
 
 from __future__ import annotations

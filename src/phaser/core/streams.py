@@ -38,4 +38,5 @@ class Streams:
 
     def named(self, *names: object) -> Stream:
         text = "\x1f".join(str(part) for part in (self.seed, *names))
-        return Stream(int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest(), "big"))
+        digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
+        return Stream(int.from_bytes(digest, "big"))

@@ -1,4 +1,4 @@
-"""Many cells in local processes; finished cells are skipped, so a grid can be stopped and resumed."""
+"""Many cells in local processes; a grid can be stopped and resumed, finished cells are skipped."""
 
 from __future__ import annotations
 

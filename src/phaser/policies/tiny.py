@@ -53,6 +53,9 @@ class Tiny:
 class TinyPolicy(nn.Module):
     """Call it with a batch for per-sample losses; `act` gives chunks of actions."""
 
+    _centre: Tensor
+    _scale: Tensor
+
     def __init__(self, settings: Tiny, contract: Mapping[str, Any]) -> None:
         super().__init__()
         self.settings = settings
@@ -68,11 +71,11 @@ class TinyPolicy(nn.Module):
         else:
             self.encoders = nn.ModuleDict()
             names = [_map_names(camera) for camera in self.cameras]
-            depths = dict(
-                (name, depth)
+            depths = {
+                name: depth
                 for pair in names
                 for name, depth in zip(pair, self._vision.channels, strict=True)
-            )
+            }
         self.trunk = TinyTrunk(
             depths=depths,
             channels=settings.channels,
@@ -102,7 +105,7 @@ class TinyPolicy(nn.Module):
         return inputs
 
     def summarise(self, inputs: Mapping[str, np.ndarray]) -> Float[np.ndarray, "frames vision"]:
-        """One vector per frame from the frozen encoder, for prototypes: maps averaged over space."""
+        """One vector per frame from the frozen encoder, for prototypes: maps' means over space."""
         if self._vision is None:
             pooled = [EfficientNetLite0().pooled(inputs[camera]) for camera in self.cameras]
         else:

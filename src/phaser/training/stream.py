@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+from jaxtyping import Float
+
+from phaser.core.demonstration import FrameRef
 from phaser.core.memory import Memory, PreparedTask
 from phaser.core.ports import Sampler
 from phaser.core.streams import Streams
@@ -29,7 +33,7 @@ class Learner(Protocol):
 
     def learn(self, task: PreparedTask, sampler: Sampler) -> float: ...
 
-    def frame_losses(self, refs: object) -> object: ...
+    def frame_losses(self, refs: Sequence[FrameRef], /) -> Float[np.ndarray, "count"]: ...
 
 
 def learn_stream(
