@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import errno
 import json
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from phaser.core.errors import BadInput, BrokenFile, CannotWrite
+from phaser.suites import recorder
 from phaser.suites.metaworld import MetaWorld
 from phaser.suites.metaworld_env import MetaWorldEnv
 from phaser.suites.metaworld_tasks import task_named
-from phaser.suites.recorder import missing
+from phaser.suites.recorder import ensure_recorded, is_current
 from phaser.suites.recording import Recording, record_episode
 
 TINY = Recording(num_train=2, num_heldout=1)
@@ -22,8 +25,8 @@ TINY = Recording(num_train=2, num_heldout=1)
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> MetaWorld:
     cache = tmp_path_factory.mktemp("cache")
-    made = MetaWorld(task_list=("reach",), recording=TINY, cache=cache, num_workers=1)
-    made.prepare()
+    made = MetaWorld(task_list=("reach",), recording=TINY, cache=cache)
+    ensure_recorded(cache, made.tasks()[0], TINY)
     return made
 
 
@@ -45,19 +48,20 @@ def test_demonstrations_start_where_the_simulator_starts_and_look_alike(suite: M
 
 
 def test_a_second_call_reuses_the_recordings(suite: MetaWorld) -> None:
-    before = sidecar_of(suite).stat().st_mtime_ns
-    calls: list[tuple[int, int, str]] = []
-    suite.prepare(progress=lambda *call: calls.append(call))
-    assert calls == []
-    assert sidecar_of(suite).stat().st_mtime_ns == before
+    before = [sidecar_of(suite, split).stat().st_mtime_ns for split in ("train", "heldout")]
+    ensure_recorded(suite.cache, suite.tasks()[0], TINY)
+    after = [sidecar_of(suite, split).stat().st_mtime_ns for split in ("train", "heldout")]
+    assert after == before
 
 
 def test_other_settings_are_recorded_beside_not_over(suite: MetaWorld) -> None:
     task = suite.tasks()[0]
     noiseless = Recording(num_train=2, num_heldout=1, noise=0.0)
-    assert missing(suite.cache, [task], TINY) == []
-    assert len(missing(suite.cache, [task], noiseless)) == 2
-    assert noiseless.folder(suite.cache, task, "train") != sidecar_of(suite).parents[1]
+    folders = [one.folder(suite.cache, task, "train") for one in (TINY, noiseless)]
+    assert folders[0] != folders[1]
+    assert is_current(folders[0], task, "train", TINY)
+    assert not is_current(folders[0], task, "train", noiseless)
+    assert not is_current(folders[1], task, "train", noiseless)
 
 
 def test_the_step_limit_exceeds_the_longest_demonstration(suite: MetaWorld) -> None:
@@ -70,16 +74,16 @@ def test_a_recording_with_other_pixels_is_refused_for_evaluation_and_renewed_for
     suite: MetaWorld,
 ) -> None:
     path = sidecar_of(suite, "train")
-    original = path.read_text()
+    images = path.parents[1] / "data/chunk-000/file-000.parquet"
+    original, pixels = path.read_text(), images.read_bytes()
     changed = json.loads(original)
     changed["recording"]["frame_sha256"] = "0" * 64
     path.write_text(json.dumps(changed))
     with pytest.raises(BadInput, match="draws another reference frame"):
         suite.make_env(suite.tasks()[0])
-    calls: list[tuple[int, int, str]] = []
-    suite.prepare(progress=lambda *call: calls.append(call))
-    assert calls == [(1, 1, "reach")]
+    ensure_recorded(suite.cache, suite.tasks()[0], TINY)
     assert json.loads(path.read_text()) == json.loads(original)
+    assert images.read_bytes() == pixels
     leftovers = [part.name for part in path.parents[2].iterdir() if part.name.startswith(".")]
     assert leftovers == []
 
@@ -93,15 +97,24 @@ def test_a_damaged_sidecar_is_named(suite: MetaWorld) -> None:
     path.write_text(original)
 
 
-def test_workers_record_the_same_bytes_as_this_process(suite: MetaWorld, tmp_path: Path) -> None:
-    parallel = MetaWorld(task_list=("reach",), recording=TINY, cache=tmp_path, num_workers=2)
-    calls: list[tuple[int, int, str]] = []
-    parallel.prepare(progress=lambda *call: calls.append(call))
-    assert sorted(calls) == [(1, 2, "reach"), (2, 2, "reach")]
-    relative = "data/chunk-000/file-000.parquet"
-    for split in ("train", "heldout"):
-        files = [sidecar_of(one, split).parents[1] / relative for one in (suite, parallel)]
-        assert files[0].read_bytes() == files[1].read_bytes()
+def test_who_comes_while_a_task_is_recorded_waits_and_finds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded: list[Path] = []
+
+    def record_slowly(folder: Path, *arguments: object) -> None:
+        time.sleep(0.1)
+        recorded.append(folder)
+
+    monkeypatch.setattr(recorder, "record", record_slowly)
+    monkeypatch.setattr(recorder, "is_current", lambda folder, *arguments: folder in recorded)
+    job = (tmp_path, task_named("reach"), TINY)
+    callers = [threading.Thread(target=ensure_recorded, args=job) for _ in range(3)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert recorded == [TINY.folder(tmp_path, job[1], split) for split in ("train", "heldout")]
 
 
 def test_noise_moves_the_arm_but_never_the_labels_of_the_gripper() -> None:
@@ -116,7 +129,7 @@ def test_noise_moves_the_arm_but_never_the_labels_of_the_gripper() -> None:
 
 def test_an_expert_that_fails_leaves_no_demonstration_and_no_folder(tmp_path: Path) -> None:
     hopeless = Recording(num_train=1, num_heldout=1, max_steps=3, tries_per_demo=2)
-    suite = MetaWorld(task_list=("reach",), recording=hopeless, cache=tmp_path, num_workers=1)
+    suite = MetaWorld(task_list=("reach",), recording=hopeless, cache=tmp_path)
     with pytest.raises(BadInput, match="solved 0 of 2"):
         suite.demos(suite.tasks()[0], "train")
     assert not list(tmp_path.rglob("info.json"))
@@ -131,4 +144,4 @@ def test_a_read_only_cache_is_one_clear_line(
     suite = MetaWorld(task_list=("reach",), recording=TINY, cache=tmp_path / "cache")
     monkeypatch.setattr(Path, "mkdir", refuse)
     with pytest.raises(CannotWrite, match="choose another folder"):
-        suite.prepare()
+        suite.demos(suite.tasks()[0], "train")
