@@ -1,0 +1,1 @@
+"""Conformance checks: run them on your own rule, segmenter, suite or policy."""

@@ -1,0 +1,66 @@
+"""Check a rule that keeps frames: exact budget, distinct frames, the right phases, repeatable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from phaser.core.memory import Bucket, PreparedTask
+from phaser.core.ports import Keep
+from phaser.core.streams import Streams
+from phaser.testing.made_up import made_up_task
+from phaser.testing.verdict import require
+
+
+def check_keep(keep: Keep, make_task: Callable[[], PreparedTask] = made_up_task) -> None:
+    """Select from a task and hold the outcome against the port's promises."""
+    require(isinstance(keep, Keep), keep, "has no frames_per_task or select; see phaser.core.ports")
+    task = make_task()
+    stream = Streams(0).named("keep", task.task.name)
+    buckets = keep.select(task, stream)
+    _check_budget(keep, buckets)
+    for bucket in buckets:
+        _check_bucket(keep, bucket, task)
+    again = keep.select(task, stream)
+    require(
+        [bucket.frames for bucket in buckets] == [bucket.frames for bucket in again],
+        keep,
+        "kept other frames from the same stream; draw only from the stream it is given",
+    )
+
+
+def _check_budget(keep: Keep, buckets: Sequence[Bucket]) -> None:
+    frames = [frame for bucket in buckets for frame in bucket.frames]
+    require(
+        len(frames) == keep.frames_per_task,
+        keep,
+        f"kept {len(frames)} frames, expected exactly {keep.frames_per_task}",
+    )
+    require(len(set(frames)) == len(frames), keep, "kept a frame twice, in two buckets")
+    phases = [bucket.phase for bucket in buckets]
+    require(len(set(phases)) == len(phases), keep, f"gave one phase two buckets: {phases}")
+
+
+def _check_bucket(keep: Keep, bucket: Bucket, task: PreparedTask) -> None:
+    ids = task.phase_ids()
+    require(bucket.phase in ids, keep, f"bucket of {bucket.phase}, which is no phase of the task")
+    spans = {
+        demo.index: cut.phases[bucket.phase.index]
+        for demo, cut in zip(task.demos, task.segmentations, strict=True)
+    }
+    for frame in bucket.frames:
+        require(
+            frame.task == task.task.name and frame.demo in spans,
+            keep,
+            f"kept {frame}, which is not among the task's demonstrations",
+        )
+        span = spans[frame.demo]
+        require(
+            span.start <= frame.frame < span.stop,
+            keep,
+            f"put {frame} into {bucket.phase.label!r}, which spans [{span.start}, {span.stop})",
+        )
+    require(
+        bucket.prototype is task.prototypes[bucket.phase.index],
+        keep,
+        f"bucket {bucket.phase.label!r} carries the prototype of another phase",
+    )
