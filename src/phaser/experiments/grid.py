@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import signal
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from phaser.core.errors import BudgetMismatch, PhaserError
+from phaser.core.errors import BadInput, BudgetMismatch, PhaserError
 from phaser.core.files import read_json
 from phaser.experiments.cell import Event, run_cell
 from phaser.experiments.folder import CellFolder
-from phaser.experiments.run import Run
+from phaser.experiments.run import Run, settings_of
 from phaser.memory.certificate import check_equal
 from phaser.methods.table import method as method_named
 
@@ -53,15 +55,23 @@ def run_grid(
     todo = [
         (cell, folder)
         for cell, folder in zip(cells, folders, strict=True)
-        if not CellFolder(folder).is_finished
+        if not is_finished(cell, folder)
     ]
-    if num_workers <= 1 or len(todo) == 1:
+    if num_workers <= 1 or len(todo) <= 1:
         for cell, folder in todo:
             run_cell(cell, folder, lambda event, name=cell.name: notify(name, event))  # type: ignore[misc]
     else:
         _in_workers(todo, notify, min(num_workers, len(todo)))
     check_budgets(folders)
     return folders
+
+
+def is_finished(run: Run, folder: Path) -> bool:
+    """Whether the folder holds this run, complete; one of other settings is refused, not reused."""
+    about = folder / "run.json"
+    if about.exists() and read_json(about).get("settings") != settings_of(run):
+        raise BadInput(f"{folder} holds a run with other settings; choose another --out")
+    return CellFolder(folder).is_finished
 
 
 def check_budgets(folders: Sequence[Path]) -> None:
@@ -89,7 +99,8 @@ def _in_workers(todo: list[tuple[Run, Path]], notify: Notify, num_workers: int) 
         for _ in range(num_workers):
             ours, theirs = context.Pipe()
             worker = context.Process(target=_work, args=(theirs,), daemon=True)
-            worker.start()
+            with _interrupts_blocked():
+                worker.start()
             theirs.close()
             pipes[ours] = worker
             ours.send(queue.pop())
@@ -100,6 +111,16 @@ def _in_workers(todo: list[tuple[Run, Path]], notify: Notify, num_workers: int) 
     finally:
         for worker in pipes.values():
             worker.terminate()
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Ctrl-C reaches parent and workers alike; workers inherit this, so only the parent answers."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _answer(

@@ -1,0 +1,96 @@
+"""`phaser grid`: methods × seeds × budgets in local processes; finished cells are skipped."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from phaser.cli.arguments import Parser, positive, split_first, whole_numbers
+from phaser.cli.execution import require_frames_for_phases, settings_folder, watched
+from phaser.cli.output import require_writable, show, write_pages
+from phaser.cli.recordings import require_simulator
+from phaser.cli.settings import overridden, settings_help
+from phaser.core.errors import BadInput
+from phaser.experiments.grid import Axes, check_budgets, is_finished, run_grid
+from phaser.experiments.presets import preset
+from phaser.experiments.run import Run
+
+DEFAULT_METHODS = ("sequential", "er", "phaser")
+HIDDEN = ("method",)
+"""Settings inside a method differ from method to method; `phaser run` changes them."""
+
+EPILOG = """\
+Settings that all cells share are flags as well, for example
+  --fit.steps-per-task 100   --evaluation.rollouts-per-task 20   --suite.order reverse
+All of them:
+"""
+
+
+def execute(arguments: Sequence[str]) -> int:
+    name, words = split_first(arguments)
+    parser = _parser()
+    if "-h" in words or "--help" in words:
+        base = preset(name or "metaworld-10")
+        print(parser.format_help() + settings_help(base, verb="grid", hidden=HIDDEN))
+        return 0
+    chosen, rest = parser.parse_known_args(words)
+    if not name:
+        raise BadInput("grid: name a preset first, such as metaworld-10; see phaser presets")
+    base = overridden(preset(name), rest, verb="grid", flags=parser.flags(), hidden=HIDDEN)
+    axes = Axes(
+        methods=tuple(dict.fromkeys(chosen.methods)),
+        seeds=whole_numbers(chosen.seeds, flag="--seeds"),
+        budgets=whole_numbers(chosen.budgets, flag="--budgets"),
+        alternate_order=chosen.alternate_order,
+    )
+    cells = axes.cells(base)
+    out = settings_folder(chosen.out, name)
+    require_writable(out)
+    folders = run_cells(cells, out, num_workers=chosen.workers, to_stderr=chosen.json)
+    pages = write_pages(folders, out / "report.html")
+    show(pages, as_json=chosen.json, folder=str(out))
+    return 0
+
+
+def run_cells(cells: Sequence[Run], out: Path, *, num_workers: int, to_stderr: bool) -> list[Path]:
+    """Say what is there already, run the rest, watched."""
+    todo = [cell for cell in cells if not is_finished(cell, out / cell.name)]
+    stream = sys.stderr if to_stderr else sys.stdout
+
+    def say(line: str) -> None:
+        print(line, file=stream, flush=True)
+
+    if len(todo) < len(cells):
+        say(f"{len(cells) - len(todo)} of {len(cells)} cells are finished in {out} and are reused.")
+    if not todo:
+        check_budgets([out / cell.name for cell in cells])
+        return [out / cell.name for cell in cells]
+    require_simulator(todo[0])
+    require_frames_for_phases(todo, say)
+    watched(
+        todo,
+        lambda notify: run_grid(cells, out, notify, num_workers=num_workers),
+        num_workers=num_workers,
+        to_stderr=to_stderr,
+    )
+    return [out / cell.name for cell in cells]
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "grid",
+        "Run every method with every seed and budget. Call it again to go on where it stopped.",
+        usage="phaser grid PRESET [--methods A B …] [--seeds 0-7] [--budgets 20] [flags]",
+        epilog=EPILOG,
+    )
+    parser.add_argument("--methods", nargs="+", default=list(DEFAULT_METHODS), metavar="NAME")
+    parser.add_argument("--seeds", nargs="+", default=["0"], metavar="S", help="0 1 2, or 0-7")
+    parser.add_argument("--budgets", nargs="+", default=["20"], metavar="N", help="frames per task")
+    parser.add_argument(
+        "--alternate-order", action="store_true", help="odd seeds learn the tasks in reverse"
+    )
+    parser.add_argument("--workers", type=positive, default=2, help="processes (default: 2)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/PRESET")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
+    return parser

@@ -1,0 +1,76 @@
+"""`phaser VERB …`: finds the verb's module, and turns what a user can mend into one line."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from phaser import __version__
+from phaser.core.errors import PhaserError, UnknownName
+
+VERBS = {
+    "demo": ("phaser.cli.demo", "learn ten robot tasks in a row with three methods and compare"),
+    "run": ("phaser.cli.run", "run one method once, with any setting changed"),
+    "grid": ("phaser.cli.grid", "run methods × seeds × budgets; call it again to resume"),
+    "report": ("phaser.cli.report", "compare finished runs: a table and report.html"),
+    "record": ("phaser.cli.record", "record and encode demonstrations in advance"),
+    "methods": ("phaser.cli.methods", "list the methods"),
+    "presets": ("phaser.cli.presets", "list the presets"),
+    "doctor": ("phaser.cli.doctor", "check this machine: versions, GL, cache, weights, simulator"),
+}
+"""Each verb's module has `execute(arguments) -> exit code`."""
+
+USER_ERROR, INTERRUPTED = 2, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The installed command."""
+    sys.exit(execute(sys.argv[1:] if arguments is None else list(arguments)))
+
+
+def execute(arguments: Sequence[str]) -> int:
+    """Run a verb; returns the exit code. Bugs are not caught: they crash with a traceback."""
+    try:
+        return _dispatch(list(arguments))
+    except PhaserError as error:
+        print(f"phaser: {' '.join(str(error).split())}", file=sys.stderr)
+        return USER_ERROR
+    except KeyboardInterrupt:
+        print("phaser: interrupted; the same command goes on from here", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output left, as `head` does. Nothing may be flushed to it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(usage())
+        return 0
+    if arguments[0] in ("-V", "--version"):
+        print(f"phaser {__version__}")
+        return 0
+    verb, rest = arguments[0], arguments[1:]
+    if verb not in VERBS:
+        raise UnknownName("flag" if verb.startswith("-") else "verb", verb, VERBS)
+    code: int = importlib.import_module(VERBS[verb][0]).execute(rest)
+    return code
+
+
+def usage() -> str:
+    width = max(map(len, VERBS))
+    lines = [f"  {verb.ljust(width)}  {summary}" for verb, (_, summary) in VERBS.items()]
+    return "\n".join(
+        [
+            "usage: phaser VERB [flags]",
+            "",
+            "Robot policies that learn tasks one after another and keep the old ones.",
+            "",
+            *lines,
+            "",
+            "`phaser VERB --help` explains a verb; `phaser demo` is the place to start.",
+        ]
+    )

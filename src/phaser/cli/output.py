@@ -1,0 +1,77 @@
+"""Folders that can be written, JSON on standard output, and the pages of finished cells."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from phaser.core.errors import BadInput, CannotWrite
+from phaser.core.files import read_json
+from phaser.report.page import write_report
+from phaser.report.summary import Summary
+from phaser.report.tables import as_text
+
+
+def require_writable(folder: Path) -> None:
+    """Fail before hours of work, not after them."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise CannotWrite(
+            f"cannot write into {folder}: {error.strerror}; free space or choose another folder"
+        ) from error
+
+
+def finished_folders(places: Sequence[Path]) -> list[Path]:
+    """Cell folders that are finished, at or below each place."""
+    found: list[Path] = []
+    for place in places:
+        here = sorted(done.parent for done in place.rglob("done.json"))
+        if not here:
+            raise BadInput(f"{place} holds no finished run; expected a folder with done.json in it")
+        found += here
+    return list(dict.fromkeys(found))
+
+
+def write_pages(folders: Sequence[Path], out: Path) -> list[tuple[Path, Summary]]:
+    """One page per budget; methods without memory are in all of them."""
+    budgets: dict[int, list[Path]] = {}
+    for folder in folders:
+        about = read_json(folder / "run.json")
+        budgets.setdefault(int(about.get("frames_per_task", 0)), []).append(folder)
+    without = budgets.pop(0, [])
+    if len(budgets) <= 1:
+        return [(out, write_report(folders, out))]
+    pages = {out.with_stem(f"{out.stem}-b{budget}"): budgets[budget] for budget in sorted(budgets)}
+    return [(page, write_report([*without, *cells], page)) for page, cells in pages.items()]
+
+
+def show(pages: Sequence[tuple[Path, Summary]], *, as_json: bool, **more: Any) -> None:
+    """Table, sentence and path of every page; or one JSON object."""
+    if as_json:
+        reports = [{"page": str(page), **summary_json(summary)} for page, summary in pages]
+        print_json({**more, "reports": reports} if len(reports) > 1 else {**more, **reports[0]})
+        return
+    for page, summary in pages:
+        print(f"\n{as_text(summary)}\n\n{summary.sentence}\n\nreport: {page.resolve()}")
+    sys.stdout.flush()
+
+
+def summary_json(summary: Summary) -> dict[str, Any]:
+    return {
+        "sentence": summary.sentence,
+        "num_tasks": summary.num_tasks,
+        "complete": summary.complete,
+        "methods": [asdict(row) for row in summary.table],
+    }
+
+
+def print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False), flush=True)

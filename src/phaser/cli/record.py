@@ -1,0 +1,40 @@
+"""`phaser record`: record and encode the demonstrations of a preset in advance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from phaser.cli.arguments import Parser, positive, split_first
+from phaser.cli.progress import Watch
+from phaser.cli.recordings import BackgroundRecorder, require_simulator
+from phaser.cli.settings import overridden, settings_help
+from phaser.core.errors import BadInput
+from phaser.experiments.presets import preset
+
+HIDDEN = ("method", "segmenter", "fit", "evaluation")
+
+
+def execute(arguments: Sequence[str]) -> int:
+    name, words = split_first(arguments)
+    parser = Parser(
+        "record",
+        "Record scripted experts for every task of a preset and encode what they see.",
+        usage="phaser record PRESET [--workers N] [flags]",
+    )
+    parser.add_argument("--workers", type=positive, default=2, help="processes (default: 2)")
+    if "-h" in words or "--help" in words:
+        run = preset(name or "metaworld-10")
+        print(parser.format_help() + "\n" + settings_help(run, verb="record", hidden=HIDDEN))
+        return 0
+    chosen, rest = parser.parse_known_args(words)
+    if not name:
+        raise BadInput("record: name a preset first, such as metaworld-10; see phaser presets")
+    run = overridden(preset(name), rest, verb="record", flags=parser.flags(), hidden=HIDDEN)
+    require_simulator(run)
+    tasks = run.suite.tasks()
+    with Watch([]) as watch:
+        watch.expect_recordings(len(tasks))
+        with BackgroundRecorder(run, tasks, watch.recorded, num_workers=chosen.workers):
+            pass
+    print(f"{len(tasks)} tasks are recorded and encoded in {run.suite.cache}")
+    return 0

@@ -1,0 +1,102 @@
+"""Demonstrations recorded in background processes, in task order, while learning already starts."""
+
+from __future__ import annotations
+
+import importlib.util
+import signal
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import active_children
+from types import TracebackType
+
+from phaser.cli.output import require_writable
+from phaser.core.demonstration import Task
+from phaser.core.errors import MissingDependency, PhaserError
+from phaser.experiments.prepare import SPLITS, prefetch
+from phaser.experiments.run import Run
+from phaser.suites.gl import choose_gl
+
+
+def require_simulator(run: Run) -> None:
+    """What every run needs of this machine, checked before anything starts."""
+    for package in ("mujoco", "metaworld"):
+        if importlib.util.find_spec(package) is None:
+            raise MissingDependency(
+                f"{package} is not installed; run: pip install 'phaser-vla[metaworld]'"
+            )
+    choose_gl()
+    require_writable(run.suite.cache)
+
+
+def missing(run: Run) -> list[Task]:
+    """Tasks without a recording, in the order in which they are learnt."""
+    recording, cache = run.suite.recording, run.suite.cache
+    return [
+        task
+        for task in run.suite.tasks()
+        if not all(recording.folder(cache, task, split).exists() for split in SPLITS)
+    ]
+
+
+class BackgroundRecorder:
+    """Records in its own processes; a cell that needs a task earlier waits for it by itself."""
+
+    def __init__(
+        self, run: Run, tasks: Sequence[Task], ready: Callable[[str], None], *, num_workers: int
+    ) -> None:
+        self._run, self._tasks, self._ready = run, tasks, ready
+        self._num_workers = min(num_workers, max(1, len(tasks)))
+        # Ctrl-C reaches the whole group of processes; only the parent answers it. A thread's
+        # signal mask is inherited by the processes it starts.
+        self._thread = ThreadPoolExecutor(1, initializer=block_interrupts)
+
+    def __enter__(self) -> BackgroundRecorder:
+        self._work = self._thread.submit(self._record) if self._tasks else None
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.wait()
+        while self._work is not None and not self._work.done():
+            for child in active_children():
+                child.terminate()
+            time.sleep(0.05)
+        self._thread.shutdown()
+
+    def wait(self) -> None:
+        """Until all is recorded."""
+        while self._work is not None and not self._work.done():
+            time.sleep(0.1)
+        self.check()
+
+    def check(self) -> None:
+        """Raise here what went wrong there."""
+        if self._work is None or not self._work.done():
+            return
+        try:
+            self._work.result()
+        except BrokenProcessPool as error:
+            raise PhaserError(
+                "a recording process was killed or ran out of memory; "
+                "call the same command again, with --workers 1 if memory is short"
+            ) from error
+
+    def _record(self) -> None:
+        prefetch(
+            self._run.suite,
+            self._run.policy,
+            self._tasks,
+            lambda task: self._ready(task.name),
+            num_workers=self._num_workers,
+        )
+
+
+def block_interrupts() -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

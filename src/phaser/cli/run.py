@@ -1,0 +1,122 @@
+"""`phaser run`: one method, one seed, any setting. Order: default < preset < file < flag."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from phaser.cli.arguments import Parser, positive, split_first
+from phaser.cli.execution import require_frames_for_phases, settings_folder, watched
+from phaser.cli.output import require_writable, show, write_pages
+from phaser.cli.recordings import require_simulator
+from phaser.cli.settings import overridden, settings_help
+from phaser.core.errors import BadInput, BrokenFile
+from phaser.core.files import read_json
+from phaser.experiments.cell import run_cell
+from phaser.experiments.grid import is_finished
+from phaser.experiments.presets import preset
+from phaser.experiments.run import Run, run_from, settings_of
+from phaser.methods.table import method
+
+EPILOG = """\
+Every setting is a flag as well, for example
+  --fit.steps-per-task 100   --policy.head flow   --policy.train-encoder
+  --method.draw.temperature 0.5   --suite.order reverse   --suite.task-list hammer drawer-open
+Order: default < preset < file < flag. All settings of this preset and method:
+"""
+
+
+def execute(arguments: Sequence[str]) -> int:
+    name, words = split_first(arguments)
+    parser = _parser()
+    if "-h" in words or "--help" in words:
+        print(_help(parser, name, words))
+        return 0
+    chosen, rest = parser.parse_known_args(words)
+    if not name and chosen.from_file is None:
+        raise BadInput("run: name a preset, such as metaworld-quick, or a file with --from")
+    run = overridden(start(name, chosen), rest, verb="run", flags=parser.flags())
+    out = settings_folder(chosen.out, run.preset, run.name)
+    require_writable(out)
+    if is_finished(run, out):
+        print(f"{out} is finished already; its result:", file=sys.stderr)
+    else:
+        require_simulator(run)
+        require_frames_for_phases([run], lambda line: print(line, file=sys.stderr))
+        watched(
+            [run],
+            lambda notify: run_cell(run, out, lambda event: notify(run.name, event)),
+            num_workers=chosen.workers,
+            to_stderr=chosen.json,
+        )
+    show(write_pages([out], out / "report.html"), as_json=chosen.json, folder=str(out))
+    return 0
+
+
+def start(name: str, chosen: Namespace) -> Run:
+    """The run before its nested flags: preset, then file, then --method, --budget and --seed."""
+    run = preset(name) if name else Run()
+    if chosen.from_file is not None:
+        run = _with_file(run, chosen.from_file)
+    if chosen.method is not None:
+        named = method(chosen.method)
+        budget = run.frames_per_task or named.keep.frames_per_task
+        run = run.with_method(chosen.method, named.with_budget(budget))
+    if chosen.budget is not None:
+        run = run.with_method(run.method_name, run.method.with_budget(chosen.budget))
+    return run if chosen.seed is None else replace(run, seed=chosen.seed)
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "run",
+        "Learn a stream of tasks with one method and one seed.",
+        usage="phaser run PRESET [--method NAME] [--budget N] [--seed S] [flags]",
+        epilog=EPILOG,
+    )
+    parser.add_argument("--method", metavar="NAME", help="see phaser methods (default: phaser)")
+    parser.add_argument("--budget", type=int, metavar="N", help="frames kept of each task")
+    parser.add_argument("--seed", type=int, metavar="S", help="seed of the run (default: 0)")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="default: runs/PRESET/METHOD-BUDGET-ORDER-SEED"
+    )
+    parser.add_argument(
+        "--from",
+        dest="from_file",
+        type=Path,
+        metavar="FILE",
+        help="settings from the run.json of another run; PRESET may be left out",
+    )
+    parser.add_argument(
+        "--workers", type=positive, default=2, help="processes that record (default: 2)"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
+    return parser
+
+
+def _help(parser: Parser, name: str, words: Sequence[str]) -> str:
+    asked = [word for word in words if word not in ("-h", "--help")]
+    chosen, _ = parser.parse_known_args(asked)
+    run = start(name or "metaworld-quick", chosen)
+    return parser.format_help() + settings_help(run, verb="run")
+
+
+def _with_file(run: Run, path: Path) -> Run:
+    written = read_json(path)
+    settings = written.get("settings") if isinstance(written, dict) else None
+    if not isinstance(settings, dict):
+        raise BrokenFile(f"{path} has no 'settings'; expected the run.json of a run folder")
+    return run_from(_layered(settings_of(run), settings), source=str(path))
+
+
+def _layered(below: Any, above: Any) -> Any:
+    """The upper value, with what it leaves out from the lower; another rule replaces it whole."""
+    if not isinstance(below, dict) or not isinstance(above, dict):
+        return above
+    if above.get("rule", below.get("rule")) != below.get("rule"):
+        return above
+    return below | {name: _layered(below.get(name), value) for name, value in above.items()}

@@ -1,0 +1,144 @@
+"""Any setting of a run as a flag (`--method.draw.temperature 0.5`), by tyro over the dataclasses.
+
+Order: default < preset < file < flag. A rule offers the flags of the method that was named, so the
+unions of rules become the one rule that is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import itertools
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
+
+import tyro
+from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructTypeInfo
+
+from phaser.cli.arguments import refuse_unknown
+from phaser.core.errors import BadInput
+from phaser.experiments.run import Run
+
+HIDDEN = {
+    ("Run", "preset"),
+    ("Run", "method_name"),
+    ("Run", "seed"),
+    ("MetaWorld", "cache"),
+    ("Method", "joint"),
+    ("Method", "summary"),
+    # Follows the method's own field of that name.
+    ("AutoPC", "boundaries"),
+}
+"""Fields that other flags, the name of the method or the environment decide."""
+
+_FRAME = re.compile(r"[╭╮╰╯│─]+")
+
+
+def overridden(
+    run: Run, words: Sequence[str], *, verb: str, flags: Sequence[str], hidden: Collection[str] = ()
+) -> Run:
+    """The run with the flags in `words` applied; what is no flag of a run is refused."""
+    changed, rest = _quietly(lambda: _parse(run, words, verb, hidden))
+    refuse_unknown(verb, rest, [*flags, *setting_flags(run, hidden)])
+    if changed.method.boundaries != run.method.boundaries:
+        changed = changed.with_method(changed.method_name, changed.method)
+    return changed
+
+
+def settings_help(run: Run, *, verb: str, hidden: Collection[str] = ()) -> str:
+    """What tyro says about the settings, without its first lines about the program."""
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown), contextlib.suppress(SystemExit):
+        _parse(run, ["--help"], verb, hidden)
+    lines = shown.getvalue().splitlines()
+    start = next((row for row, line in enumerate(lines) if line.startswith("╭─ method")), None)
+    if start is None:
+        start = next((row for row, line in enumerate(lines) if line.startswith("╭─ suite")), 0)
+    return "\n".join(lines[start:])
+
+
+def setting_flags(run: Run, hidden: Collection[str] = ()) -> list[str]:
+    """Every flag that `overridden` understands for this run."""
+    return [f"--{path}".replace("_", "-") for path in _paths(run, "", hidden)]
+
+
+def _paths(value: Any, prefix: str, hidden: Collection[str]) -> Iterator[str]:
+    for field in dataclasses.fields(value):
+        inner = getattr(value, field.name)
+        if _is_hidden(value, field.name, hidden) or not field.init:
+            continue
+        if dataclasses.is_dataclass(inner):
+            yield from _paths(inner, f"{prefix}{field.name}.", hidden)
+        else:
+            yield f"{prefix}{field.name}"
+
+
+def _is_hidden(value: Any, name: str, hidden: Collection[str]) -> bool:
+    return (type(value).__name__, name) in HIDDEN or (isinstance(value, Run) and name in hidden)
+
+
+def _parse(
+    run: Run, words: Sequence[str], verb: str, hidden: Collection[str]
+) -> tuple[Run, list[str]]:
+    return tyro.cli(
+        Run,
+        default=run,
+        args=list(words),
+        prog=f"phaser {verb}",
+        registry=_registry(hidden),
+        return_unknown_args=True,
+    )
+
+
+def _registry(hidden: Collection[str]) -> ConstructorRegistry:
+    """Fields of our dataclasses as tyro finds them, without the hidden ones."""
+    registry = ConstructorRegistry()
+    asking = False
+
+    @registry.struct_rule
+    def fields_of_default(found: StructTypeInfo) -> StructConstructorSpec | None:
+        nonlocal asking
+        default = found.default
+        ours = type(default).__module__.startswith("phaser.") and dataclasses.is_dataclass(default)
+        if asking or not ours:
+            return None
+        asking = True
+        try:
+            spec = ConstructorRegistry.get_struct_spec(found)
+        finally:
+            asking = False
+        if not isinstance(spec, StructConstructorSpec):
+            return None
+        fields = tuple(
+            dataclasses.replace(field, type=type(field.default))
+            if dataclasses.is_dataclass(field.default)
+            else field
+            for field in spec.fields
+            if not _is_hidden(default, field.name, hidden)
+        )
+        return StructConstructorSpec(instantiate=_changing(default), fields=fields)
+
+    return registry
+
+
+def _changing(default: Any) -> Callable[..., Any]:
+    def change(**values: Any) -> Any:
+        return dataclasses.replace(default, **values)
+
+    # Tyro shows the first lines of this above the flags.
+    change.__doc__ = (type(default).__doc__ or "").partition("\n")[0]
+    return change
+
+
+def _quietly(parse: Callable[[], tuple[Run, list[str]]]) -> tuple[Run, list[str]]:
+    """Tyro frames its complaint and leaves; ours is the first sentence of it."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            return parse()
+    except SystemExit as leaving:
+        lines = [_FRAME.sub(" ", line).strip() for line in said.getvalue().splitlines()[1:]]
+        first = " ".join(itertools.takewhile(bool, lines)).rstrip(".")
+        raise BadInput(first or "the flags cannot be read; see --help") from leaving
