@@ -45,7 +45,7 @@ class Watch:
             run.name: _Running(run=run, label=label, total=work_of(run))
             for run, label in zip(cells, labels(cells), strict=True)
         }
-        self._started = time.monotonic()
+        self._started: float | None = None
         self._console = console
         self._recordings: tuple[int, int] = (0, 0)
         self._recordings_bar: TaskID | None = None
@@ -91,6 +91,8 @@ class Watch:
         if running.bar is None:
             running.bar = self._bars.add_task(running.label, total=running.total, at="starting")
         if kind == "step":
+            # From the first step on: starting processes says nothing about the rest.
+            self._started = self._started or time.monotonic()
             running.step = event["step"]
             self._update(running, f"step {event['step']}/{event['steps']}")
         elif kind == "episode":
@@ -118,7 +120,7 @@ class Watch:
         """Of everything, as if all went on as fast as it has so far."""
         done = sum(min(one.work, one.total) for one in self._cells.values())
         total = sum(one.total for one in self._cells.values())
-        if done < total / 50 or done >= total:
+        if self._started is None or done < total / 50 or done >= total:
             return ""
         return text.format(duration((time.monotonic() - self._started) * (total - done) / done))
 

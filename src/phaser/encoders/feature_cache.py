@@ -6,9 +6,11 @@ lists shape, type and size. A folder without a matching index counts as not ther
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from phaser.core.errors import BadInput, BrokenFile
-from phaser.core.files import read_json, write_atomically, write_json
+from phaser.core.files import read_json, write_atomically, write_json, writing
 
 Features = dict[str, np.ndarray]
 FORMAT = "phaser-features-1"
@@ -29,13 +31,17 @@ def cached_features(
     """The arrays stored under `key_parts`, read-only and memory-mapped; computed if not there.
 
     Floating-point arrays are stored as float16; the first call and all later ones return the same.
+    Whoever comes while another process computes them waits, and then finds them.
     """
     place = folder / _key(key_parts)
     stored = _open(place, list(key_parts))
     if stored is not None:
         return stored
-    _store(place, list(key_parts), compute())
-    stored = _open(place, list(key_parts))
+    with _alone(place):
+        stored = _open(place, list(key_parts))
+        if stored is None:
+            _store(place, list(key_parts), compute())
+            stored = _open(place, list(key_parts))
     if stored is None:
         raise BrokenFile(f"the features just written to {place} cannot be read; check the disk")
     return stored
@@ -48,6 +54,17 @@ def images_hash(images: Iterable[UInt8[np.ndarray, "..."]]) -> str:
         digest.update(f"{image.shape}{image.dtype.str}".encode())
         digest.update(np.ascontiguousarray(image).data)
     return digest.hexdigest()
+
+
+@contextmanager
+def _alone(place: Path) -> Iterator[None]:
+    path = place.with_name(f".{place.name}.lock")
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = path.open("w")
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _key(key_parts: Sequence[str]) -> str:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import platform
 import shlex
 import subprocess
+from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from phaser import __version__
-from phaser.experiments.run import Run
+from phaser.experiments.presets import PRESETS
+from phaser.experiments.run import Run, settings_of
+from phaser.methods.table import METHODS
 
 PACKAGES = ("torch", "numpy", "metaworld", "mujoco", "accelerate", "pyarrow", "safetensors")
 
@@ -35,12 +40,40 @@ def commit() -> str:
 
 
 def command_of(run: Run) -> str:
-    """The command that repeats this run; settings changed by other flags are in run.json."""
+    """The command that repeats this run: preset, method, and every setting that differs."""
     words = ["phaser", "run", run.preset, "--method", run.method_name, "--seed", str(run.seed)]
-    words += ["--suite.order", run.suite.order]
     if run.frames_per_task:
         words += ["--budget", str(run.frames_per_task)]
-    return shlex.join(words)
+    if run.preset not in PRESETS or run.method_name not in METHODS:
+        return shlex.join([*words, "--from", "run.json"])
+    named = METHODS[run.method_name]
+    if run.frames_per_task:
+        named = named.with_budget(run.frames_per_task)
+    start = replace(PRESETS[run.preset].make(), seed=run.seed).with_method(run.method_name, named)
+    before, after = _leaves(settings_of(start)), _leaves(settings_of(run))
+    changed = {path: after[path] for path in after if before.get(path, ...) != after[path]}
+    if any(path.endswith(".rule") for path in changed):
+        return shlex.join([*words, "--from", "run.json"])
+    # The segmenter follows the method in this.
+    changed.pop("segmenter.boundaries", None)
+    return shlex.join([*words, *(word for one in changed.items() for word in _flag(*one))])
+
+
+def _leaves(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    leaves: dict[str, Any] = {}
+    for name, value in settings.items():
+        inner = isinstance(value, Mapping)
+        leaves |= _leaves(value, f"{prefix}{name}.") if inner else {f"{prefix}{name}": value}
+    return leaves
+
+
+def _flag(path: str, value: Any) -> list[str]:
+    """One setting as the command line spells it."""
+    branch, _, leaf = path.replace("_", "-").rpartition(".")
+    if isinstance(value, bool):
+        return [f"--{branch}.{leaf if value else f'no-{leaf}'}"]
+    values = value if isinstance(value, list | tuple) else [value]
+    return [f"--{branch}.{leaf}", *map(str, values)]
 
 
 def _git(folder: Path, *arguments: str) -> str:
