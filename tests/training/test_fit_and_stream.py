@@ -1,5 +1,6 @@
 """One task's learner and the stream of tasks: what a step trains on, and identical bytes."""
 
+import gc
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,12 @@ from phaser.training.stream import learn_stream
 NAMES = ("lift", "push", "pour")
 ONE_PROCESS = Accelerator(cpu=True)
 DEFAULT, SHORT = Fit(), Fit(steps_per_task=12, batch_size=8)
+
+
+@pytest.fixture(autouse=True)
+def _no_full_collection(monkeypatch):
+    """Accelerate collects all garbage after each task: half a second under a test runner."""
+    monkeypatch.setattr(gc, "collect", lambda *some: 0)
 
 
 class Linear(nn.Module):

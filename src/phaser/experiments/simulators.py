@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from functools import lru_cache
 
 from phaser.core.demonstration import Task
@@ -11,4 +12,7 @@ from phaser.suites.metaworld_env import MetaWorldEnv
 
 @lru_cache(maxsize=64)
 def simulator(suite: MetaWorld, task: Task) -> MetaWorldEnv:
-    return suite.make_env(task)
+    env = suite.make_env(task)
+    # GL goes away with the interpreter; a renderer that outlives it ends in a traceback.
+    atexit.register(env.close)
+    return env

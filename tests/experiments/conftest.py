@@ -1,0 +1,33 @@
+"""Two short tasks recorded once for all tests of this folder, and the smallest run on them."""
+
+from dataclasses import replace
+
+import pytest
+
+from phaser.experiments.run import Evaluation, Run
+from phaser.methods.table import METHODS
+from phaser.policies.tiny import Tiny
+from phaser.suites.metaworld import MetaWorld
+from phaser.suites.recording import Recording
+from phaser.training.fit import Fit
+
+
+@pytest.fixture(scope="session")
+def tiny_run(tmp_path_factory):
+    """Makes a run of a method by name; demonstrations are recorded when first needed."""
+    suite = MetaWorld(
+        task_list=("reach", "pick-place"),
+        recording=Recording(num_train=2, num_heldout=1, max_steps=80),
+        cache=tmp_path_factory.mktemp("experiment-cache"),
+    )
+    base = Run(
+        suite=suite,
+        policy=Tiny(width=16, channels=4),
+        fit=Fit(steps_per_task=5, batch_size=8),
+        evaluation=Evaluation(rollouts_per_task=1),
+    )
+
+    def make(name, *, budget=6, **changes):
+        return replace(base, **changes).with_method(name, METHODS[name].with_budget(budget))
+
+    return make

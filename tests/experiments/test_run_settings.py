@@ -1,0 +1,168 @@
+"""Runs as values: written down and read back, presets, grids, budgets."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from phaser.core.errors import BadInput, BrokenFile, BudgetMismatch, UnknownName
+from phaser.core.files import write_json
+from phaser.experiments.grid import Axes, check_budgets
+from phaser.experiments.presets import PRESETS, preset
+from phaser.experiments.run import Evaluation, Run, run_from, run_from_file, settings_of
+from phaser.methods.method import Method
+from phaser.methods.table import METHODS
+from phaser.phases.autopc import AutoPC
+from phaser.policies.tiny import Tiny
+from phaser.routing.by_loss import ByLoss
+from phaser.suites.metaworld import MetaWorld
+from phaser.suites.recording import Recording
+from phaser.training.fit import Fit
+
+
+def through_json(run):
+    return run_from(json.loads(json.dumps(settings_of(run))), source="run.json")
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_run_of_every_method_comes_back_equal_from_its_settings(name):
+    run = Run(seed=3).with_method(name, METHODS[name])
+    assert through_json(run) == run
+
+
+def test_settings_other_than_the_defaults_come_back_too():
+    run = Run(
+        method=Method(keep=METHODS["er-even"].keep, draw=ByLoss(exponent=2.0, level="phase")),
+        suite=MetaWorld(task_list=("reach", "push"), order="reverse", recording=Recording(noise=0)),
+        policy=Tiny(head="flow", train_encoder=True, chunk_length=4),
+        segmenter=AutoPC(boundaries="ratio", max_phases=3),
+        fit=Fit(steps_per_task=7, learning_rate=0.01),
+        evaluation=Evaluation(rollouts_per_task=3, earlier_rollouts=1),
+    )
+    assert through_json(run) == run
+    assert through_json(run) != Run()
+
+
+def test_settings_name_no_folder_of_this_machine():
+    assert "cache" not in json.dumps(settings_of(Run()))
+
+
+@pytest.mark.parametrize("path", [(), ("fit",), ("suite", "recording"), ("method", "keep")])
+def test_an_unknown_key_is_refused_in_one_line_that_names_it(path):
+    settings = settings_of(Run())
+    inner = settings
+    for key in path:
+        inner = inner[key]
+    inner["tpyo"] = 1
+    with pytest.raises(BadInput, match=r"run\.json does not describe a run: .*tpyo") as caught:
+        run_from(settings, source="run.json")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seed": -1}, "seed -1"),
+        ({"seed": "many"}, "seed"),
+        ({"method": {"keep": {"rule": "Hoard"}, "draw": {"rule": "Uniform"}}}, "method"),
+        ({"suite": {"task_list": "metaworld-99"}}, "metaworld-99"),
+        ({"fit": {"batch_size": 0}}, "batch_size 0"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_refused_in_one_line(change, message):
+    with pytest.raises(BadInput, match=message) as caught:
+        run_from({**settings_of(Run()), **change}, source="run.json")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_without_settings_is_refused(tmp_path):
+    write_json(tmp_path / "run.json", {"seed": 1})
+    with pytest.raises(BrokenFile, match="no 'settings'"):
+        run_from_file(tmp_path / "run.json")
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_names_itself_and_survives_its_own_file(name, tmp_path):
+    run = preset(name)
+    assert run.preset == name
+    assert PRESETS[name].summary
+    assert len(run.suite.tasks()) >= 8
+    write_json(tmp_path / "run.json", {"settings": settings_of(run)})
+    assert run_from_file(tmp_path / "run.json") == run
+
+
+def test_an_unknown_preset_is_answered_with_the_nearest():
+    with pytest.raises(UnknownName, match="did you mean metaworld-10"):
+        preset("metaworld-11")
+
+
+@pytest.mark.parametrize("wrong", [(0, 0), (3, 4), (3, -1)])
+def test_rollouts_that_make_no_sense_are_refused(wrong):
+    with pytest.raises(BadInput, match="rollouts_per_task"):
+        Evaluation(rollouts_per_task=wrong[0], earlier_rollouts=wrong[1])
+
+
+def test_a_method_brings_its_own_way_of_carrying_boundaries_over():
+    run = Run().with_method("phaser-paper", METHODS["phaser-paper"])
+    assert run.segmenter.boundaries == "ratio"
+    assert run.with_method("er", METHODS["er"]).segmenter.boundaries == "per-demo"
+
+
+def test_a_grid_has_seeds_outermost_and_every_combination_once():
+    axes = Axes(methods=("er", "phaser", "er"), seeds=(4, 5), budgets=(10, 20))
+    cells = axes.cells(preset("metaworld-10"))
+    found = [(cell.seed, cell.frames_per_task, cell.method_name) for cell in cells]
+    methods = ("er", "phaser")
+    assert found == [(s, b, m) for s in (4, 5) for b in (10, 20) for m in methods]
+    assert len({cell.name for cell in cells}) == len(cells)
+
+
+def test_a_method_without_memory_appears_once_whatever_the_budgets():
+    cells = Axes(methods=("sequential",), budgets=(10, 20, 40)).cells(preset("metaworld-10"))
+    assert [cell.name for cell in cells] == ["sequential-b0-default-s0"]
+
+
+def test_odd_seeds_learn_in_reverse_when_orders_alternate():
+    base = preset("metaworld-10")
+    cells = Axes(methods=("er",), seeds=(0, 1, 2, 3), alternate_order=True).cells(base)
+    tasks = [cell.suite.tasks() for cell in cells]
+    assert tasks[0] == tasks[2] == base.suite.tasks()
+    assert tasks[1] == tasks[3] == base.suite.tasks()[::-1]
+    assert not any("reverse" in cell.name for cell in cells[::2])
+
+
+def folder_with(path, *, per_task, held, seed=0):
+    write_json(path / "run.json", {"frames_per_task": per_task, "seed": seed})
+    frames = dict(zip("ab", held, strict=False))
+    write_json(path / "budget.json", {"frames_per_task": frames, "total_frames": sum(held)})
+    return path
+
+
+def test_equal_budgets_may_be_compared_and_no_memory_with_any(tmp_path):
+    folders = [
+        folder_with(tmp_path / "er", per_task=6, held=(6, 6)),
+        folder_with(tmp_path / "phaser", per_task=6, held=(6, 6)),
+        folder_with(tmp_path / "big", per_task=9, held=(9, 9)),
+        folder_with(tmp_path / "sequential", per_task=0, held=()),
+    ]
+    check_budgets(folders)
+
+
+@pytest.mark.parametrize("held", [(6, 5), (7, 6), (6,)])
+def test_unequal_budgets_are_refused(tmp_path, held):
+    folders = [
+        folder_with(tmp_path / "er", per_task=6, held=(6, 6)),
+        folder_with(tmp_path / "phaser", per_task=6, held=held),
+    ]
+    with pytest.raises(BudgetMismatch, match="phaser"):
+        check_budgets(folders)
+
+
+def test_a_negative_budget_is_refused():
+    with pytest.raises(BadInput, match="-3 frames"):
+        Axes(methods=("er",), budgets=(-3,)).cells(preset("metaworld-10"))
+
+
+def test_a_negative_seed_is_refused():
+    with pytest.raises(BadInput, match="seed -1"):
+        replace(Run(), seed=-1)
