@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
+import numpy as np
+
 from phaser.cli.arguments import Parser
 from phaser.cli.main import USER_ERROR
 from phaser.cli.output import print_json, require_writable
@@ -69,7 +71,7 @@ def simulate() -> None:
 
     env = MetaWorldEnv(task_named("reach"))
     env.reset(0)
-    env.step([0.0, 0.0, 0.0, 0.0])
+    env.step(np.zeros(4, np.float32))
     images = env.observe().images
     if not all(image.std() > 1 for image in images.values()):
         sys.exit("the rendered frame is blank; try another MUJOCO_GL (osmesa, egl)")

@@ -33,7 +33,8 @@ HIDDEN = {
 }
 """Fields that other flags, the name of the method or the environment decide."""
 
-_FRAME = re.compile(r"[╭╮╰╯│─]+")
+_FRAME = re.compile(r"[╭╮╰╯│─]+|-{5,}")
+_FIRST_SECTION = re.compile(r"\W*(method|suite) options")
 
 
 def overridden(
@@ -53,10 +54,8 @@ def settings_help(run: Run, *, verb: str, hidden: Collection[str] = ()) -> str:
     with contextlib.redirect_stdout(shown), contextlib.suppress(SystemExit):
         _parse(run, ["--help"], verb, hidden)
     lines = shown.getvalue().splitlines()
-    start = next((row for row, line in enumerate(lines) if line.startswith("╭─ method")), None)
-    if start is None:
-        start = next((row for row, line in enumerate(lines) if line.startswith("╭─ suite")), 0)
-    return "\n".join(lines[start:])
+    sections = (row for row, line in enumerate(lines) if _FIRST_SECTION.match(line))
+    return "\n".join(line.rstrip() for line in lines[next(sections) :])
 
 
 def setting_flags(run: Run, hidden: Collection[str] = ()) -> list[str]:
@@ -67,7 +66,7 @@ def setting_flags(run: Run, hidden: Collection[str] = ()) -> list[str]:
 def _paths(value: Any, prefix: str, hidden: Collection[str]) -> Iterator[str]:
     for field in dataclasses.fields(value):
         inner = getattr(value, field.name)
-        if _is_hidden(value, field.name, hidden) or not field.init:
+        if _is_hidden(value, field.name, hidden):
             continue
         if dataclasses.is_dataclass(inner):
             yield from _paths(inner, f"{prefix}{field.name}.", hidden)
@@ -76,7 +75,9 @@ def _paths(value: Any, prefix: str, hidden: Collection[str]) -> Iterator[str]:
 
 
 def _is_hidden(value: Any, name: str, hidden: Collection[str]) -> bool:
-    return (type(value).__name__, name) in HIDDEN or (isinstance(value, Run) and name in hidden)
+    fixed = any(field.name == name and not field.init for field in dataclasses.fields(value))
+    named = (type(value).__name__, name) in HIDDEN or (isinstance(value, Run) and name in hidden)
+    return fixed or named
 
 
 def _parse(
@@ -140,5 +141,6 @@ def _quietly(parse: Callable[[], tuple[Run, list[str]]]) -> tuple[Run, list[str]
             return parse()
     except SystemExit as leaving:
         lines = [_FRAME.sub(" ", line).strip() for line in said.getvalue().splitlines()[1:]]
-        first = " ".join(itertools.takewhile(bool, lines)).rstrip(".")
+        body = itertools.dropwhile(lambda line: not line, lines)
+        first = " ".join(itertools.takewhile(bool, body)).rstrip(".")
         raise BadInput(first or "the flags cannot be read; see --help") from leaving

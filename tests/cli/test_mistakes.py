@@ -1,0 +1,185 @@
+"""What a user does wrong gives one line on standard error, exit code 2 and no traceback."""
+
+import errno
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from phaser.cli import main
+from phaser.core import files
+from phaser.suites import gl
+
+TINY = (
+    "--suite.task-list drawer-close window-close --suite.recording.num-train 2 "
+    "--suite.recording.num-heldout 1 --suite.recording.noise 0 --fit.steps-per-task 2"
+)
+
+
+def one_line(capsys: pytest.CaptureFixture[str], words: str) -> str:
+    """Run a command that must fail as the user's mistake; returns its one line."""
+    assert main.execute(shlex.split(words)) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("\n") == 1
+    assert shown.err.startswith("phaser: ")
+    return shown.err
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("rnu", "did you mean run?"),
+        ("--jsno", "unknown flag '--jsno'"),
+        ("run", "name a preset"),
+        ("run metaworld-quik", "did you mean metaworld-quick"),
+        ("run metaworld-quick --method phasr", "did you mean phaser"),
+        ("run metaworld-quick --suite.task-list hamer assembly", "did you mean hammer"),
+        ("run metaworld-quick --suite.order backwards", "unknown task order 'backwards'"),
+        ("run metaworld-quick --bugdet 3", "did you mean --budget"),
+        ("run metaworld-quick --policy.haed flow", "did you mean --policy.head"),
+        ("run metaworld-quick --policy.head=flo", "'flo'"),
+        ("run metaworld-quick --fit.steps-per-task x", "--fit.steps-per-task"),
+        ("run metaworld-quick --fit.steps-per-task", "--fit.steps-per-task"),
+        ("run metaworld-quick --fit.steps-per-task -4", "steps_per_task -4"),
+        ("run metaworld-quick extra", "unexpected 'extra'"),
+        ("run metaworld-quick --budget -3", "a budget of -3 frames"),
+        ("run metaworld-quick --budget 0", "a budget of 0 frames"),
+        ("run metaworld-quick --budget many", "invalid int value: 'many'"),
+        ("run metaworld-quick --seed -1", "seed -1"),
+        ("run --from nowhere.json", "nowhere.json does not exist"),
+        ("grid", "name a preset"),
+        ("grid metaworld-10 --methods er phasr", "did you mean phaser"),
+        ("grid metaworld-10 --budgets -3", "a budget of -3 frames"),
+        ("grid metaworld-10 --seeds one", "expected whole numbers"),
+        ("grid metaworld-10 --method.draw.temperature 1", "unknown flag"),
+        ("grid metaworld-10 --workers 0", "at least 1"),
+        ("record metaworld-1", "did you mean metaworld-10"),
+        ("demo --worker 2", "did you mean --workers"),
+        ("methods --jsno", "did you mean --json"),
+        ("report", "required: DIR"),
+        ("report /nonexistent", "holds no finished run"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    words: str,
+    expected: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert expected in one_line(capsys, words)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("verb", ["run metaworld-quick", "grid metaworld-10", "demo"])
+def test_a_folder_that_cannot_be_written_is_named(
+    verb: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    place = tmp_path / "file" / "runs"
+    assert f"cannot write into {place}" in one_line(capsys, f"{verb} --out {place}")
+
+
+def test_a_cache_that_cannot_be_written_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("PHASER_CACHE", str(tmp_path / "file" / "cache"))
+    words = f"run metaworld-quick --out {tmp_path / 'runs'}"
+    assert f"cannot write into {tmp_path / 'file' / 'cache'}" in one_line(capsys, words)
+
+
+def test_a_full_disk_is_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every file passes through the same writer; the disk is full when it writes."""
+
+    def full(path: Path, content: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setenv("PHASER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(files, "_write_all", full)
+    monkeypatch.setattr("phaser.cli.execution.missing", lambda run: [])
+    line = one_line(capsys, f"run metaworld-quick --out {tmp_path / 'runs'} {TINY}")
+    assert "No space left on device; free space or choose another folder" in line
+
+
+@pytest.mark.parametrize(
+    "verb", ["run metaworld-quick", "grid metaworld-10", "demo", "record metaworld-10"]
+)
+def test_an_unknown_gl_backend_is_one_line(
+    verb: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MUJOCO_GL", "nonsense")
+    assert "MUJOCO_GL='nonsense'" in one_line(capsys, verb)
+
+
+def test_a_missing_gl_library_says_what_to_install(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MUJOCO_GL", raising=False)
+    monkeypatch.setattr(
+        "phaser.cli.recordings.choose_gl", lambda: gl.choose_gl({}, can_load=lambda backend: False)
+    )
+    assert "install libosmesa6" in one_line(capsys, f"run metaworld-quick --out {tmp_path}")
+
+
+def test_a_budget_below_the_number_of_phases_fails_before_training(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def trained(*_: object) -> None:
+        raise AssertionError("training was started")
+
+    monkeypatch.setattr("phaser.cli.run.run_cell", trained)
+    words = f"run metaworld-quick --budget 1 --out {tmp_path} {TINY} --segmenter.min-score 0.01"
+    assert main.execute(shlex.split(words)) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith("The budget is small")
+    assert said[1].startswith("phaser: a budget of 1 frames per task is smaller than the")
+    assert len(said) == 2
+
+
+def test_a_finished_cell_of_other_settings_is_not_reused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "run.json").write_text('{"settings": {"seed": 9}}')
+    (tmp_path / "done.json").write_text("{}")
+    words = f"run metaworld-quick --out {tmp_path}"
+    assert "holds a run with other settings" in one_line(capsys, words)
+
+
+def test_an_interrupt_is_one_line_and_130(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(arguments: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("phaser.cli.methods.execute", interrupt)
+    assert main.execute(["methods"]) == 130
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_bug_is_not_dressed_up_as_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    def bug(arguments: list[str]) -> int:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("phaser.cli.methods.execute", bug)
+    with pytest.raises(ZeroDivisionError):
+        main.execute(["methods"])
+
+
+def test_the_installed_command_exits_with_two_and_no_traceback() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "phaser.cli", "rnu"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(main.__file__).parents[2])},
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "phaser: unknown verb 'rnu'; did you mean run?\n"
