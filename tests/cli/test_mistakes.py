@@ -139,10 +139,10 @@ def test_a_budget_below_the_number_of_phases_fails_before_training(
     monkeypatch.setattr("phaser.cli.run.run_cell", trained)
     words = f"run metaworld-quick --budget 1 --out {tmp_path} {TINY} --segmenter.min-score 0.01"
     assert main.execute(shlex.split(words)) == 2
-    said = capsys.readouterr().err.splitlines()
-    assert said[0].startswith("The budget is small")
-    assert said[1].startswith("phaser: a budget of 1 frames per task is smaller than the")
-    assert len(said) == 2
+    shown = capsys.readouterr()
+    assert shown.out.startswith("The budget is small")
+    assert shown.err.startswith("phaser: a budget of 1 frames per task is smaller than the")
+    assert shown.err.count("\n") == 1
 
 
 def test_a_finished_cell_of_other_settings_is_not_reused(

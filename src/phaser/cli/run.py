@@ -42,11 +42,12 @@ def execute(arguments: Sequence[str]) -> int:
     run = overridden(start(name, chosen), rest, verb="run", flags=parser.flags())
     out = settings_folder(chosen.out, run.preset, run.name)
     require_writable(out)
+    stream = sys.stderr if chosen.json else sys.stdout
     if is_finished(run, out):
-        print(f"{out} is finished already; its result:", file=sys.stderr)
+        print(f"{out} is finished already; its result:", file=stream)
     else:
         require_simulator(run)
-        require_frames_for_phases([run], lambda line: print(line, file=sys.stderr))
+        require_frames_for_phases([run], lambda line: print(line, file=stream))
         watched(
             [run],
             lambda notify: run_cell(run, out, lambda event: notify(run.name, event)),
