@@ -34,8 +34,8 @@ class Tiny:
     train_encoder: bool = False
     """Train a small network from pixels instead of reading frozen EfficientNet maps."""
     chunk_length: int = 8
-    channels: int = 32
-    width: int = 192
+    channels: int = 24
+    width: int = 256
 
     def __post_init__(self) -> None:
         if self.head not in ("regression", "flow"):

@@ -8,6 +8,7 @@ with the robot's state and emits a chunk of actions.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import torch
 from jaxtyping import Float
@@ -42,6 +43,7 @@ class MapReader(nn.Module):
         return torch.cat([where.flatten(1), strength], dim=1)
 
 
+@lru_cache
 def _grid(height: int, width: int) -> Float[Tensor, "places 2"]:
     across = torch.linspace(-1, 1, width).repeat(height)
     down = torch.linspace(-1, 1, height).repeat_interleave(width)
@@ -105,7 +107,7 @@ class RegressionHead(nn.Module):
 
 
 class FlowHead(nn.Module):
-    """Flow matching: learns the velocity from noise to action, integrates it in a few Euler steps."""
+    """Flow matching: learns the velocity from noise to action, integrates it in few Euler steps."""
 
     num_euler_steps = 5
 

@@ -41,7 +41,7 @@ class Fit:
     batch_size: int = 64
     rehearsed_share: float = 0.5
     """Share of a batch that comes from memory, once there is one."""
-    learning_rate: float = 1e-3
+    learning_rate: float = 2e-3
     weight_decay: float = 1e-4
     decay_after: float = 0.5
     """Constant learning rate up to this share of the steps, cosine to zero after it."""
