@@ -1,0 +1,124 @@
+"""The tiny policy: small, seeded, conditioned on sight and words, alike in training and acting."""
+
+import numpy as np
+import pytest
+import torch
+
+from phaser.core.demonstration import ActionLayout, Demo
+from phaser.core.errors import BadInput
+from phaser.core.ports import Observation
+from phaser.core.streams import Streams
+from phaser.policies.tiny import Tiny
+from phaser.suites.metaworld import MetaWorld
+from phaser.training.frames import FrameTable, TaskFrames
+
+CONTRACT = {**MetaWorld(task_list=("reach",)).contract, "image_size": [48, 48]}
+CAMERAS = ("corner", "gripper")
+STREAM = Streams(0).named("weights")
+VARIANTS = [Tiny(), Tiny(head="flow"), Tiny(train_encoder=True)]
+
+
+def images(seed, count=3):
+    rng = np.random.default_rng(seed)
+    return {name: rng.integers(0, 256, (count, 48, 48, 3), dtype=np.uint8) for name in CAMERAS}
+
+
+def observations(seen, instruction="open the drawer"):
+    count = len(seen["corner"])
+    return [
+        Observation(
+            images={name: rows[k] for name, rows in seen.items()},
+            state=np.array([0.1 * k, 0.6, 0.2, 1.0], np.float32),
+            instruction=instruction,
+        )
+        for k in range(count)
+    ]
+
+
+def acted(policy, seen, instruction="open the drawer", seed=0):
+    streams = [Streams(seed).named("act", k) for k in range(len(seen["corner"]))]
+    return policy.act(observations(seen, instruction), streams)
+
+
+@pytest.mark.parametrize("settings", VARIANTS, ids=str)
+def test_it_has_about_a_fifth_of_a_million_weights(settings):
+    policy = settings.build(CONTRACT, STREAM)
+    count = sum(weight.numel() for weight in policy.parameters())
+    assert 100_000 < count < 400_000
+    # Frozen encoders are no part of a checkpoint.
+    assert sum(weight.numel() for weight in policy.state_dict().values()) == count
+
+
+def test_building_neither_reads_nor_disturbs_torch_randomness():
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    one = Tiny().build(CONTRACT, STREAM).state_dict()
+    assert torch.equal(torch.rand(3), expected)
+    two = Tiny().build(CONTRACT, STREAM).state_dict()
+    assert all(torch.equal(one[name], two[name]) for name in one)
+
+
+@pytest.mark.parametrize("settings", VARIANTS, ids=str)
+def test_actions_depend_on_sight_and_on_words(settings):
+    policy = settings.build(CONTRACT, STREAM)
+    base = acted(policy, images(0))
+    assert not np.allclose(base, acted(policy, images(1)), atol=1e-4)
+    assert not np.allclose(base, acted(policy, images(0), "close the window"), atol=1e-4)
+
+
+def test_only_the_flow_head_depends_on_noise():
+    for head, varies in (("regression", False), ("flow", True)):
+        policy = Tiny(head=head).build(CONTRACT, STREAM)
+        same = np.array_equal(acted(policy, images(0)), acted(policy, images(0), seed=1))
+        assert same != varies
+
+
+@pytest.mark.parametrize("train_encoder", [False, True])
+def test_training_and_acting_see_the_same(train_encoder):
+    """A demonstration of the policy's own actions has no loss under it."""
+    policy = Tiny(train_encoder=train_encoder, chunk_length=1).build(CONTRACT, STREAM)
+    seen = images(0)
+    own = acted(policy, seen)[:, 0].astype(np.float64)
+    demo = Demo(
+        task="reach",
+        index=0,
+        actions=own,
+        states=np.stack([one.state for one in observations(seen)]).astype(np.float64),
+        layout=ActionLayout(motion=(0, 1, 2), gripper=(3,)),
+    )
+    frames = TaskFrames.of(
+        [demo],
+        policy.frame_inputs(seen),
+        language=policy.embed("open the drawer"),
+        chunk_length=1,
+    )
+    batch = FrameTable({"reach": frames}).batch(frames.refs("reach"))
+    losses = policy(batch, Streams(0).named("noise"))
+    assert losses.abs().max() < 1e-4
+    assert np.abs(own).mean() > 0.01
+
+
+def test_a_trained_encoder_is_trained_and_a_frozen_one_is_no_parameter():
+    policy = Tiny(train_encoder=True).build(CONTRACT, STREAM)
+    assert any(name.startswith("encoders.") for name, _ in policy.named_parameters())
+    frozen = Tiny().build(CONTRACT, STREAM)
+    assert not any(name.startswith("encoders.") for name, _ in frozen.named_parameters())
+    assert policy.inputs_identity != frozen.inputs_identity
+
+
+@pytest.mark.parametrize("settings", VARIANTS, ids=str)
+def test_every_frame_has_one_visual_vector_from_frozen_maps(settings):
+    policy = settings.build(CONTRACT, STREAM)
+    summary = policy.summarise(policy.frame_inputs(images(0)))
+    assert summary.shape[0] == 3
+    assert np.isfinite(summary).all()
+    assert not np.allclose(summary[0], summary[1])
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"head": "discrete"}, {"chunk_length": 0}, {"channels": 0}, {"width": -1}]
+)
+def test_settings_that_make_no_sense_are_refused(wrong):
+    with pytest.raises(BadInput, match=next(iter(wrong))):
+        Tiny(**wrong)
