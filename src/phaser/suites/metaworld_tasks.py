@@ -61,8 +61,8 @@ INSTRUCTIONS = {
 }
 
 LISTS = {
-    # Chosen by phases and joint learnability, before any method was run on them (docs/decisions.md):
-    # six with a grasp, three pairs that share a scene and reverse the motion.
+    # Chosen by phases and joint learnability, before any method was run on them: six with a grasp,
+    # three pairs that share a scene and reverse the motion (docs/decisions.md).
     "metaworld-10": (
         "hammer",
         "drawer-open",
