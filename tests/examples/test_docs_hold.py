@@ -1,0 +1,83 @@
+"""The documentation names methods, verbs, settings, columns and files that exist."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+from phaser.cli.main import VERBS
+from phaser.cli.settings import settings_help
+from phaser.evaluation.matrix import EPISODES_SCHEMA
+from phaser.evaluation.phase_losses import LOSSES_SCHEMA
+from phaser.experiments.presets import PRESETS, preset
+from phaser.methods.table import METHODS
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+LINK = re.compile(r"\[[^\]]+\]\(([^)#]*)(?:#([^)]+))?\)")
+SETTING = re.compile(r"`((?:method|segmenter|fit|policy|suite|evaluation)\.[a-z.-]+)`")
+FLAG = re.compile(r"--((?:method|segmenter|fit|policy|suite|evaluation)\.[a-z.-]+)")
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", one.lower()).strip().replace(" ", "-") for one in headings}
+
+
+def first_column(text: str, heading: str) -> list[str]:
+    """What stands in backticks at the start of each row of the table under a heading."""
+    section = text.split(f"## {heading}\n")[1].split("\n## ")[0]
+    return re.findall(r"^\| `([^`]+)`", section, re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
+    for target, anchor in LINK.findall(page.read_text()):
+        if target.startswith("http"):
+            continue
+        other = (page.parent / target).resolve() if target else page
+        assert other.exists(), target
+        assert not anchor or anchor in anchors(other), f"{target}#{anchor}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_setting_that_a_page_names_is_a_flag(page: Path) -> None:
+    known = set(re.findall(r"--([a-z][a-z.-]+)", settings_help(preset("metaworld-10"), verb="run")))
+    text = page.read_text()
+    assert set(SETTING.findall(text) + FLAG.findall(text)) <= known
+
+
+def test_fidelity_names_settings_at_all() -> None:
+    assert len(set(SETTING.findall((ROOT / "docs" / "fidelity.md").read_text()))) > 15
+
+
+def test_the_table_of_methods_is_complete() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    assert first_column(text, "Keep × Draw × Penalty") == [*METHODS]
+
+
+def test_the_readme_names_every_verb() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert {verb for verb in VERBS if f"`phaser {verb}" in text} == set(VERBS)
+    assert "make test" in text
+
+
+def test_every_column_and_file_of_a_run_folder_is_explained() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    section = text.split("## The run folder\n")[1].split("\n## ")[0]
+    columns = {*EPISODES_SCHEMA.names, *LOSSES_SCHEMA.names}
+    assert {name for name in columns if f"`{name}`" in section} == columns
+
+
+def test_presets_named_on_a_command_line_exist() -> None:
+    for page in PAGES:
+        named = re.findall(r"phaser (?:run|grid|record) ([a-z][\w-]+)", page.read_text())
+        assert set(named) <= set(PRESETS), page.name
+
+
+def test_the_rule_in_the_architecture_page_passes_its_check(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    snippet = tmp_path / "last_frames.py"
+    snippet.write_text(re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0])
+    assert "LastFrames" in runpy.run_path(str(snippet))
