@@ -1,1 +1,1 @@
-"""Read and write demonstrations: the LeRobot v3.0 layout, with images inside parquet."""
+"""Read demonstrations (LeRobot v2.x and v3.0, LIBERO and robomimic HDF5), write LeRobot v3.0."""

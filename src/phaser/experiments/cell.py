@@ -16,6 +16,7 @@ from phaser.core.memory import Memory, PreparedTask
 from phaser.core.streams import Streams
 from phaser.evaluation.matrix import JOINT_ROW
 from phaser.evaluation.rollouts import Episode, Lane, rollouts
+from phaser.experiments.allocator import keep_freed_memory
 from phaser.experiments.folder import CellFolder
 from phaser.experiments.learner import PolicyLearner
 from phaser.experiments.phase_probe import phase_loss_rows
@@ -44,7 +45,9 @@ class Cell:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.started_s = time.process_time()
         torch.set_num_threads(1)
+        keep_freed_memory()
         self.streams = Streams(self.run.seed)
         self.tasks = self.run.suite.tasks()
         stream = self.streams.named("weights")
@@ -73,7 +76,9 @@ class Cell:
         memory = self._joint() if self.run.method.joint else self._stream()
         prepared = [self.materials[task.name].prepared for task in self.tasks]
         self.folder.write_budget(certificate(memory, prepared))
-        self.folder.finish(self.seconds | {"total_cpu_s": sum(self.seconds.values())})
+        total = time.process_time() - self.started_s
+        self.seconds["train_s"] = total - sum(self.seconds.values())
+        self.folder.finish(self.seconds | {"total_cpu_s": total})
         self.notify({"kind": "done"})
 
     def _stream(self) -> Memory:

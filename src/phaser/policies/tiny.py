@@ -33,6 +33,8 @@ class Tiny:
     """"regression": L1 on the chunk. "flow": flow matching, a stochastic policy."""
     train_encoder: bool = False
     """Train a small network from pixels instead of reading frozen EfficientNet maps."""
+    fine_cameras: tuple[str, ...] = ("corner", "gripper")
+    """Cameras whose finer map (stride 8) is read beside the coarser one (stride 16)."""
     chunk_length: int = 8
     channels: int = 24
     width: int = 256
@@ -70,12 +72,9 @@ class TinyPolicy(nn.Module):
             depths = dict.fromkeys(self.cameras, PixelMaps.depth)
         else:
             self.encoders = nn.ModuleDict()
-            names = [_map_names(camera) for camera in self.cameras]
-            depths = {
-                name: depth
-                for pair in names
-                for name, depth in zip(pair, self._vision.channels, strict=True)
-            }
+            fine, coarse = self._vision.channels
+            depths = {f"{camera}_fine": fine for camera in self._fine_cameras()}
+            depths |= {f"{camera}_coarse": coarse for camera in self.cameras}
         self.trunk = TinyTrunk(
             depths=depths,
             channels=settings.channels,
@@ -91,7 +90,9 @@ class TinyPolicy(nn.Module):
     @property
     def inputs_identity(self) -> str:
         """Names what `frame_inputs` computes, so that it can be cached."""
-        return "pixels" if self._vision is None else f"{self._vision.identity}-maps-1"
+        if self._vision is None:
+            return "pixels"
+        return "-".join([self._vision.identity, "maps-2", *self._fine_cameras()])
 
     def frame_inputs(self, images: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """What the trained part reads of each frame: frozen maps, or pixels."""
@@ -99,9 +100,10 @@ class TinyPolicy(nn.Module):
             return {camera: images[camera] for camera in self.cameras}
         inputs: dict[str, np.ndarray] = {}
         for camera in self.cameras:
-            maps = self._vision.maps(images[camera])
-            for name, one in zip(_map_names(camera), maps, strict=True):
-                inputs[name] = one.half().contiguous().numpy()
+            fine, coarse = self._vision.maps(images[camera])
+            if camera in self.settings.fine_cameras:
+                inputs[f"{camera}_fine"] = fine.half().contiguous().numpy()
+            inputs[f"{camera}_coarse"] = coarse.half().contiguous().numpy()
         return inputs
 
     def summarise(self, inputs: Mapping[str, np.ndarray]) -> Float[np.ndarray, "frames vision"]:
@@ -151,11 +153,16 @@ class TinyPolicy(nn.Module):
         features: Tensor = self.trunk(maps, (states - self._centre) / self._scale, language)
         return features
 
+    def _fine_cameras(self) -> tuple[str, ...]:
+        unknown = set(self.settings.fine_cameras) - set(self.cameras)
+        if unknown:
+            raise BadInput(
+                f"fine_cameras names {', '.join(sorted(unknown))}; "
+                f"the suite has {', '.join(self.cameras)}"
+            )
+        return self.settings.fine_cameras
+
     def _embedding(self, instruction: str) -> Tensor:
         if instruction not in self._embedded:
             self._embedded[instruction] = torch.from_numpy(self.embed(instruction))
         return self._embedded[instruction]
-
-
-def _map_names(camera: str) -> tuple[str, str]:
-    return f"{camera}_fine", f"{camera}_coarse"

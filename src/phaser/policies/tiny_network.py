@@ -8,12 +8,13 @@ with the robot's state and emits a chunk of actions.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from phaser.policies.keypoints import keypoints
 
 
 class MapReader(nn.Module):
@@ -37,17 +38,7 @@ class MapReader(nn.Module):
         weight = self.weight * (1 + scale)[..., None]
         bias = (self.bias + shift)[..., None]
         scores = torch.baddbmm(bias, weight, maps.flatten(2))
-        attention = torch.softmax(scores, dim=2)
-        where = attention @ _grid(maps.shape[2], maps.shape[3])
-        strength = (attention * scores).sum(2)
-        return torch.cat([where.flatten(1), strength], dim=1)
-
-
-@lru_cache
-def _grid(height: int, width: int) -> Float[Tensor, "places 2"]:
-    across = torch.linspace(-1, 1, width).repeat(height)
-    down = torch.linspace(-1, 1, height).repeat_interleave(width)
-    return torch.stack([across, down], dim=1)
+        return keypoints(scores, height=maps.shape[2], width=maps.shape[3])
 
 
 class TinyTrunk(nn.Module):

@@ -59,9 +59,9 @@ class MetaWorld:
         return MetaWorldEnv(task)
 
     def horizon(self, task: Task) -> int:
-        """Half as long again as the longest training demonstration, and at least 20 steps more."""
+        """A quarter longer than the longest training demonstration, and at least 20 steps more."""
         longest = max(rows.num_frames for rows in self._dataset(task, "train").episodes)
-        return min(max(longest * 3 // 2, longest + 20), MAX_HORIZON)
+        return min(max(longest * 5 // 4, longest + 20), MAX_HORIZON)
 
     def evaluation_seeds(self, count: int) -> tuple[int, ...]:
         """Initial states that no demonstration starts from, the same for every method."""

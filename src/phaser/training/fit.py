@@ -73,24 +73,26 @@ class Fit:
         optimizer = torch.optim.AdamW(
             policy.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay, fused=True
         )
-        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda s: self._rate(s, steps))
-        wrapped, optimizer, schedule = accelerator.prepare(policy, optimizer, schedule)
+        wrapped, optimizer = accelerator.prepare(policy, optimizer)
         wrapped.train()
         noise = streams.named("noise", name)
         tail: list[float] = []
         for step in range(steps):
             refs = self.refs_of_step(step, current, sampler, streams.named("current", name))
             mine = refs[accelerator.process_index :: accelerator.num_processes]
+            # By hand: Accelerate's schedulers step once per process, which would change the curve.
+            for group in optimizer.param_groups:
+                group["lr"] = self.learning_rate * self._rate(step, steps)
             loss = wrapped(frames.batch(mine), Stream(noise.key + step)).mean()
             accelerator.backward(loss)
             optimizer.step()
-            schedule.step()
             optimizer.zero_grad(set_to_none=True)
             if step >= steps - max(1, steps // 10):
                 tail.append(float(loss.detach()))
             if progress is not None:
                 progress(step + 1, steps, float(loss.detach()))
-        accelerator.free_memory()
+        # The moments go now; free_memory would also collect garbage, a quarter second per task.
+        optimizer.state.clear()
         return sum(tail) / len(tail)
 
     def refs_of_step(
