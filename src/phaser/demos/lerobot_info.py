@@ -155,7 +155,7 @@ def _image_size(path: Path, features: Mapping[str, Any], column: str) -> tuple[i
 
 def _vector_names(path: Path, features: Mapping[str, Any], column: str) -> tuple[str, ...]:
     feature = features[column]
-    shape = feature.get("shape") if isinstance(feature, dict) else None
+    shape: Any = feature.get("shape") if isinstance(feature, dict) else None
     is_count = isinstance(shape, list) and len(shape) == 1 and isinstance(shape[0], int)
     if not is_count or not 0 < shape[0] <= MAX_VECTOR:
         raise BrokenFile(
