@@ -1,7 +1,9 @@
-"""`stage_info.json`: annotated phases of tasks as ratios of their demonstrations.
+"""`stage_info.json`: phases of tasks as ratios of their demonstrations, whoever found them.
 
 {"open_drawer": {"instruction": "open the drawer", "source": "human", "phases":
- [{"name": "approach", "start_ratio": 0.0, "end_ratio": 0.85}, …]}}. The phases tile [0, 1].
+ [{"name": "approach", "start_ratio": 0.0, "end_ratio": 0.85}, …]}}. The phases tile [0, 1]. A task
+may also hold "flag" (what went wrong while it was segmented) and "episodes" (the boundaries of each
+demonstration in steps); docs/stage_info.schema.json is the whole form.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from phaser.phases.transfer import by_ratio
 
 _ROUNDING = 1e-6
 _TASK_KEYS = {"instruction", "source", "phases"}
+_OPTIONAL_KEYS = frozenset({"flag", "episodes"})
 _PHASE_KEYS = {"name", "start_ratio", "end_ratio"}
+_EPISODE_KEYS = {"episode", "num_frames", "boundaries"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,18 +59,72 @@ class RatioSegmenter:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class EpisodeStages:
+    """Where the phases of a task begin in one demonstration, the first phase left out."""
+
+    episode: int
+    num_frames: int
+    boundaries: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EpisodeSegmenter:
+    """Gives every demonstration its own boundaries, found by its number."""
+
+    names: tuple[str, ...]
+    episodes: tuple[EpisodeStages, ...]
+
+    def segment(self, demos: Sequence[Demo]) -> tuple[Segmentation, ...]:
+        by_number = {one.episode: one for one in self.episodes}
+        found = []
+        for demo in demos:
+            one = by_number.get(demo.index)
+            if one is None or one.num_frames != demo.num_frames:
+                annotated = "no boundaries" if one is None else f"{one.num_frames} frames"
+                raise BadInput(
+                    f"demonstration {demo.index} has {demo.num_frames} frames, its annotation "
+                    f"{annotated}; segment these demonstrations again or use the ratios"
+                )
+            found.append(
+                Segmentation.from_boundaries(
+                    one.boundaries, num_frames=one.num_frames, labels=self.names
+                )
+            )
+        return tuple(found)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class TaskStages:
     """The annotation of one task and who made it."""
 
     instruction: str
     phases: tuple[RatioPhase, ...]
     source: str
+    flag: str = ""
+    """What went wrong on the way, for instance a verification that failed; empty when nothing."""
+    episodes: tuple[EpisodeStages, ...] = ()
 
     def __post_init__(self) -> None:
         _check_tiling(self.phases)
+        numbers = [one.episode for one in self.episodes]
+        if len(set(numbers)) != len(numbers):
+            raise BadInput(f"episodes {numbers}; expected each only once")
+        for one in self.episodes:
+            # Refuses boundaries that do not cut the episode into these phases.
+            Segmentation.from_boundaries(
+                one.boundaries, num_frames=one.num_frames, labels=self.names
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(phase.name for phase in self.phases)
 
     def segmenter(self) -> RatioSegmenter:
         return RatioSegmenter(phases=self.phases)
+
+    def episode_segmenter(self) -> EpisodeSegmenter:
+        """By the steps of each episode; refuses demonstrations that were not annotated."""
+        return EpisodeSegmenter(names=self.names, episodes=self.episodes)
 
 
 def write_stage_info(path: Path, tasks: Mapping[str, TaskStages]) -> None:
@@ -81,14 +139,17 @@ def read_stage_info(path: Path) -> dict[str, TaskStages]:
     tasks = {}
     for name, entry in content.items():
         where = f"{path}, task {name!r}"
-        _check_keys(entry, _TASK_KEYS, where)
-        if not isinstance(entry["phases"], list):
-            raise BrokenFile(f"{where}: 'phases' is not a list")
+        _check_keys(entry, _TASK_KEYS, where, optional=_OPTIONAL_KEYS)
+        for part in ("phases", "episodes"):
+            if not isinstance(entry.get(part, []), list):
+                raise BrokenFile(f"{where}: {part!r} is not a list")
         try:
             tasks[name] = TaskStages(
                 instruction=_text(entry["instruction"], f"{where}: instruction"),
                 source=_text(entry["source"], f"{where}: source"),
                 phases=tuple(_phase(phase, where) for phase in entry["phases"]),
+                flag=_text(entry.get("flag", ""), f"{where}: flag"),
+                episodes=tuple(_episode(one, where) for one in entry.get("episodes", [])),
             )
         except BrokenFile:
             raise
@@ -102,7 +163,23 @@ def _to_json(stages: TaskStages) -> dict[str, Any]:
         {"name": phase.name, "start_ratio": phase.start_ratio, "end_ratio": phase.end_ratio}
         for phase in stages.phases
     ]
-    return {"instruction": stages.instruction, "source": stages.source, "phases": phases}
+    entry: dict[str, Any] = {
+        "instruction": stages.instruction,
+        "source": stages.source,
+        "phases": phases,
+    }
+    if stages.flag:
+        entry["flag"] = stages.flag
+    if stages.episodes:
+        entry["episodes"] = [
+            {
+                "episode": one.episode,
+                "num_frames": one.num_frames,
+                "boundaries": list(one.boundaries),
+            }
+            for one in stages.episodes
+        ]
+    return entry
 
 
 def _phase(entry: Any, where: str) -> RatioPhase:
@@ -114,8 +191,22 @@ def _phase(entry: Any, where: str) -> RatioPhase:
     )
 
 
-def _check_keys(entry: Any, expected: set[str], where: str) -> None:
-    if not isinstance(entry, dict) or set(entry) != expected:
+def _episode(entry: Any, where: str) -> EpisodeStages:
+    _check_keys(entry, _EPISODE_KEYS, f"{where}, episode")
+    boundaries = entry["boundaries"]
+    if not isinstance(boundaries, list):
+        raise BrokenFile(f"{where}: episode boundaries {boundaries!r}; expected a list of steps")
+    return EpisodeStages(
+        episode=_whole(entry["episode"], f"{where}: episode"),
+        num_frames=_whole(entry["num_frames"], f"{where}: num_frames"),
+        boundaries=tuple(_whole(step, f"{where}: boundary") for step in boundaries),
+    )
+
+
+def _check_keys(
+    entry: Any, expected: set[str], where: str, *, optional: frozenset[str] = frozenset()
+) -> None:
+    if not isinstance(entry, dict) or not expected <= set(entry) <= expected | optional:
         found = sorted(entry) if isinstance(entry, dict) else type(entry).__name__
         raise BrokenFile(f"{where} holds {found}; expected {sorted(expected)}")
 
@@ -130,6 +221,12 @@ def _ratio(value: Any, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise BrokenFile(f"{where} is {value!r}; expected a number between 0 and 1")
     return float(value)
+
+
+def _whole(value: Any, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise BrokenFile(f"{where} is {value!r}; expected a whole number")
+    return value
 
 
 def _check_tiling(phases: Sequence[RatioPhase]) -> None:

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 from phaser.phases.candidates import Candidate
@@ -157,9 +158,7 @@ class _Check:
             step = new
         if action == "reject":
             return []
-        origin: Literal["accepted", "relocated"] = (
-            "accepted" if action == "accept" else "relocated"
-        )
+        origin: Literal["accepted", "relocated"] = "accepted" if action == "accept" else "relocated"
         reason = _one_line(entry["reason"])
         return [Boundary(step=step, origin=origin, evidence=candidate.evidence, reason=reason)]
 
@@ -214,7 +213,7 @@ class _Check:
 
     def spacing(self, kept: Sequence[Boundary]) -> None:
         steps = [0, *(one.step for one in kept), self.num_frames]
-        shortest = min(b - a for a, b in zip(steps[:-1], steps[1:], strict=True))
+        shortest = min(b - a for a, b in pairwise(steps))
         if shortest < self.rules.min_phase_frames:
             self.found.append(
                 f"boundaries at {steps[1:-1]} make a phase of {shortest} steps; "

@@ -30,8 +30,7 @@ class Spending:
     def __post_init__(self) -> None:
         if self.max_calls < 0 or self.max_tokens < 0:
             raise BadInput(
-                f"limits of {self.max_calls} calls and {self.max_tokens} tokens; "
-                "expected 0 or more"
+                f"limits of {self.max_calls} calls and {self.max_tokens} tokens; expected 0 or more"
             )
 
     def reserve(self, estimated_tokens: int) -> None:
@@ -91,12 +90,17 @@ class Vlm:
     def _send(self, request: Request, *, schema: bool) -> Answer:
         estimate = request.estimated_tokens()
         self.spending.reserve(estimate)
-        answer = self.server.send(request, schema=schema)
+        try:
+            answer = self.server.send(request, schema=schema)
+        except NoAnswer as error:
+            if not error.may_be_billed:
+                self.spending.settle(estimate, 0)
+            raise
         self.spending.settle(estimate, answer.num_tokens)
         return answer
 
     def _pause_s(self, num_retries: int, retry_after_s: float | None) -> float:
         """Doubling, with jitter so that many clients do not return together; bounded."""
-        doubled = self.first_pause_s * 2**num_retries
+        doubled = self.first_pause_s * float(2**num_retries)
         wanted = doubled if retry_after_s is None else max(doubled, retry_after_s)
         return min(wanted, _LONGEST_PAUSE_S) * random.uniform(0.5, 1.0)

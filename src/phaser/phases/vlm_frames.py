@@ -76,7 +76,7 @@ def read_frames(demo: Demo, camera: str | None, steps: Sequence[int]) -> tuple[F
 
 
 def drawn(frame: Frame) -> Image:
-    """The frame in a readable size, its step number in a band above it so that nothing is hidden."""
+    """The frame in a readable size, its step number in a band above it that hides nothing."""
     from PIL import Image, ImageDraw
 
     picture = Image.fromarray(frame.pixels)
@@ -117,9 +117,7 @@ def as_mp4(frames: Sequence[Frame]) -> bytes:
     return stream.getvalue()
 
 
-def film_strip(
-    frames: Sequence[Frame], *, boundaries: Sequence[int], columns: int = 12
-) -> Image:
+def film_strip(frames: Sequence[Frame], *, boundaries: Sequence[int], columns: int = 12) -> Image:
     """Frames in rows of `columns`; the first frame at or after each boundary has a red edge."""
     from PIL import Image, ImageDraw
 

@@ -34,6 +34,9 @@ _SCHEMA_REFUSED = {400, 422}
 class NoAnswer(PhaserError):
     """The server gave nothing usable; asking it again is no use."""
 
+    may_be_billed = True
+    """Whether the server may have worked for it; not when it turned the request away."""
+
 
 class BusyServer(NoAnswer):
     """The server is overloaded, out of reach or late; the same request may succeed later."""
@@ -189,6 +192,11 @@ def _reader(received: bytearray, key: str, deadline: float) -> Callable[[Any], N
     return read
 
 
+def _turned_away(error: NoAnswer) -> NoAnswer:
+    error.may_be_billed = False
+    return error
+
+
 def _explained(cause: BaseException | None, server: VlmServer, *, schema: bool) -> PhaserError:
     where = f"{server.model!r} at {_split(server.url).hostname}"
     if isinstance(cause, _TooLong):
@@ -201,11 +209,11 @@ def _explained(cause: BaseException | None, server: VlmServer, *, schema: bool) 
     if cause.status in _WRONG_SETTINGS:
         return BadInput(f"{said}; check {KEY_VARIABLE}, the model's name and the address")
     if cause.status in _SCHEMA_REFUSED and schema:
-        return SchemaRefused(said)
+        return _turned_away(SchemaRefused(said))
     if 300 <= cause.status < 400:
         return NoAnswer(f"{where} redirects to another address; it is not followed with a key")
     if cause.status in _TRY_AGAIN or cause.status >= 500:
-        return BusyServer(said, retry_after_s=_seconds(cause.retry_after))
+        return _turned_away(BusyServer(said, retry_after_s=_seconds(cause.retry_after)))
     return NoAnswer(said)
 
 
