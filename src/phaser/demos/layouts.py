@@ -1,0 +1,52 @@
+"""Action layouts by name: documented conventions of simulators and datasets, chosen explicitly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from phaser.core.demonstration import ActionLayout
+from phaser.core.errors import BadInput, UnknownName
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NamedLayout:
+    """A convention: how many numbers an action has, and what they do."""
+
+    size: int
+    layout: ActionLayout
+
+
+_POSE = tuple(range(6))
+
+LAYOUTS = {
+    # Operational-space control: three translations, three rotations, then the gripper.
+    "libero": NamedLayout(size=7, layout=ActionLayout(motion=_POSE, gripper=(6,))),
+    "robosuite": NamedLayout(size=7, layout=ActionLayout(motion=_POSE, gripper=(6,))),
+    "robosuite-two-arms": NamedLayout(
+        size=14, layout=ActionLayout(motion=(*_POSE, *range(7, 13)), gripper=(6, 13))
+    ),
+    "metaworld": NamedLayout(size=4, layout=ActionLayout(motion=(0, 1, 2), gripper=(3,))),
+    # Joint targets of two six-joint arms, each followed by its gripper.
+    "aloha": NamedLayout(
+        size=14,
+        layout=ActionLayout(motion=(*_POSE, *range(7, 13)), gripper=(6, 13), convention="absolute"),
+    ),
+}
+
+
+def layout_named(name: str) -> NamedLayout:
+    if name not in LAYOUTS:
+        raise UnknownName("action layout", name, LAYOUTS)
+    return LAYOUTS[name]
+
+
+def check_layout(layout: ActionLayout, *, num_dimensions: int, source: Path) -> None:
+    """Refuse a layout that names dimensions which the actions do not have."""
+    outside = [k for k in layout.motion + layout.gripper if not 0 <= k < num_dimensions]
+    if outside or not layout.motion:
+        raise BadInput(
+            f"{source} has actions of {num_dimensions} numbers; the layout names motion "
+            f"{layout.motion} and gripper {layout.gripper}, expected some of "
+            f"0 to {num_dimensions - 1}"
+        )
