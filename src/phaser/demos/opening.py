@@ -86,7 +86,9 @@ def open_demos(
     """
     check_turn(turn)
     named = layout_named(layout) if isinstance(layout, str) else None
-    given = layout if isinstance(layout, ActionLayout) else named and named.layout
+    given = layout if isinstance(layout, ActionLayout) else None
+    if named:
+        given = named.layout
     remarks: tuple[str, ...] = ()
     if (source / "meta" / "info.json").is_file():
         if state_keys or instruction:
