@@ -26,6 +26,7 @@ MAX_ANSWER_BYTES = 1 << 20
 _MAX_COMPLAINT_BYTES = 2000
 _STRUCK_OUT = "[key]"
 _NO_KEY = "none"
+_SHORTEST_SECRET = 8
 _TRY_AGAIN = {408, 409, 425, 429}
 _WRONG_SETTINGS = {401, 403, 404}
 _SCHEMA_REFUSED = {400, 422}
@@ -50,19 +51,23 @@ class SchemaRefused(NoAnswer):
     """The server does not take this form of request, perhaps because of the JSON Schema."""
 
 
-class _Refused(Exception):
-    """Raised while headers arrive, so that the body of a fault is never read as an answer."""
+class _Stopped(Exception):
+    """Raised while an answer arrives; some versions of the client wrap it, some do not."""
+
+
+class _Refused(_Stopped):
+    """Any status but 200, so that the body of a fault is never read as an answer."""
 
     def __init__(self, status: int, complaint: str, retry_after: str | None) -> None:
         super().__init__(f"status {status}")
         self.status, self.complaint, self.retry_after = status, complaint, retry_after
 
 
-class _TooLong(Exception):
+class _TooLong(_Stopped):
     pass
 
 
-class _Late(Exception):
+class _Late(_Stopped):
     pass
 
 
@@ -94,7 +99,15 @@ class VlmServer:
 
     def send(self, request: Request, *, schema: bool) -> Answer:
         """The answer, or BusyServer, SchemaRefused or NoAnswer."""
+        outcome = self._exchanged(request, schema=schema)
+        if isinstance(outcome, PhaserError):
+            raise outcome
+        return outcome
+
+    def _exchanged(self, request: Request, *, schema: bool) -> Answer | PhaserError:
+        """Faults are returned, not raised: no traceback holds this frame, where the key is."""
         openai = _openai()
+        messages = request.messages()
         key = _key(_split(self.url))
         received = bytearray()
         deadline = time.monotonic() + self.timeout_s
@@ -118,18 +131,19 @@ class VlmServer:
                 ) as client,
                 client.chat.completions.with_streaming_response.create(
                     model=self.model,
-                    messages=request.messages(),
+                    messages=messages,
                     extra_headers={"Accept-Encoding": "identity"},
                     **options,
                 ),
             ):
                 pass
+        except _Stopped as error:
+            return _explained(error, self, schema=schema)
         except openai.APIConnectionError as error:
-            # Without the chain: it holds the request, and so the key.
-            raise _explained(error.__cause__, self, schema=schema) from None
+            return _explained(error.__cause__, self, schema=schema)
         except openai.OpenAIError as error:
-            raise NoAnswer(f"the client refused the request ({type(error).__name__})") from None
-        return _answer(bytes(received).decode("utf-8", "replace").replace(key, _STRUCK_OUT), self)
+            return NoAnswer(f"the client refused the request ({type(error).__name__})")
+        return _answer(bytes(received), self, key)
 
 
 def _openai() -> Any:
@@ -153,11 +167,13 @@ def _key(parts: SplitResult) -> str:
         if at_openai:
             raise BadInput(f"no key for {host}; set {KEY_VARIABLE} or {OPENAI_KEY_VARIABLE}")
         return _NO_KEY
-    if not (key.isascii() and key.isprintable()):
-        raise BadInput(f"{KEY_VARIABLE} holds characters that no key has; set it again")
-    if parts.scheme == "http" and not _is_near(host):
+    if key.isascii() and key.isprintable() and (parts.scheme == "https" or _is_near(host)):
+        return key
+    usable = key.isascii() and key.isprintable()
+    del key
+    if usable:
         raise BadInput(f"{host} is not local; a key is sent over https only: change the address")
-    return key
+    raise BadInput(f"{KEY_VARIABLE} holds characters that no key has; set it again")
 
 
 def _is_near(host: str) -> bool:
@@ -224,25 +240,30 @@ def _complaint(content: bytes, key: str) -> str:
         text = str(json.loads(text)["error"]["message"])
     except (ValueError, RecursionError, KeyError, TypeError, IndexError):
         return ""
-    shown = "".join(one if one.isprintable() else " " for one in text.replace(key, _STRUCK_OUT))
+    shown = "".join(one if one.isprintable() else " " for one in _struck_out(text, key))
     return f" ({shown[:200]})"
 
 
-def _answer(body: str, server: VlmServer) -> Answer:
+def _answer(body: bytes, server: VlmServer, key: str) -> Answer | NoAnswer:
     try:
-        content = json.loads(body)
+        content = json.loads(body.decode("utf-8", "replace"))
         message = content["choices"][0]["message"]["content"]
-    except (ValueError, RecursionError, KeyError, TypeError, IndexError) as error:
-        raise NoAnswer(
-            f"{server.model!r} at {_split(server.url).hostname} sent no chat completion"
-        ) from error
+    except (ValueError, RecursionError, KeyError, TypeError, IndexError):
+        where = f"{server.model!r} at {_split(server.url).hostname}"
+        return NoAnswer(f"{where} sent no chat completion")
     usage = content.get("usage")
     tokens = usage.get("total_tokens") if isinstance(usage, dict) else None
     counted = isinstance(tokens, int) and not isinstance(tokens, bool) and 0 < tokens < 2**31
-    text = message if isinstance(message, str) else ""
+    # A server may send the key back; it must not reach the transcripts.
+    text = _struck_out(message, key) if isinstance(message, str) else ""
     # Half a surrogate pair can be written in JSON but in no file and no later request.
     harmless = text.encode("utf-8", "backslashreplace").decode()
     return Answer(text=harmless, num_tokens=tokens if counted else None, server=server.url)
+
+
+def _struck_out(text: str, key: str) -> str:
+    # Local servers take any word for a key; a short one occurs in answers by itself.
+    return text.replace(key, _STRUCK_OUT) if len(key) >= _SHORTEST_SECRET else text
 
 
 def _seconds(retry_after: str | None) -> float | None:
