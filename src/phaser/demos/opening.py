@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from phaser.core.demonstration import ActionLayout, Demo, Task
 from phaser.core.errors import BadInput
@@ -18,9 +18,15 @@ from phaser.demos.turned import AS_STORED, TurnedImages, check_turn
 
 HDF5_SUFFIXES = (".hdf5", ".h5")
 
+# With its items' type known at run time, a type checker in tests would read one to look at it.
+if TYPE_CHECKING:
+    _Demos = Sequence[Demo]
+else:
+    _Demos = Sequence
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LazyDemos(Sequence[Demo]):
+class LazyDemos(_Demos):
     """Demonstrations that are read when they are taken, so that any number fits in memory."""
 
     readers: tuple[Callable[[], Demo], ...]
