@@ -31,10 +31,12 @@ def images_of(path: Path, num_frames: int, **changes: Any) -> VideoImages:
     [
         {"g": "1"},
         {"g": "50", "bf": "3"},
-        {"g": "25", "bf": "3", "x264-params": "open-gop=1:b-pyramid=normal"},
         {"g": "1000", "bf": "0"},
+        # Open groups: frames shown before a key frame depend on the group before it.
+        {"codec": "mpeg4", "g": "12", "bf": "2"},
+        {"codec": "libx265", "x265-params": "open-gop=1:keyint=20:bframes=4:log-level=none"},
     ],
-    ids=["key-frames", "long-groups", "open-groups", "one-key-frame"],
+    ids=["key-frames", "long-groups", "one-key-frame", "open-mpeg4", "open-h265"],
 )
 def test_random_frames_of_a_shared_video_are_exactly_right(
     tmp_path: Path, options: dict[str, str]
