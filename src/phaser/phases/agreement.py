@@ -32,7 +32,7 @@ class Agreement:
     f1_at_50: float
     """F1 over phases, where a pair matches that shares at least half of its union."""
 
-    def to_json(self) -> dict[str, float]:
+    def to_json(self) -> dict[str, int | float]:
         return asdict(self)
 
 

@@ -52,13 +52,13 @@ def write_phases(
     source: str,
     form: Form = "subtasks",
 ) -> None:
-    """A copy of the dataset at `root`, with the phases of every episode, at the new folder `out`."""
+    """A copy of the dataset in the new folder `out`, with the phases of every episode."""
     if form not in ("subtasks", "language"):
         raise BadInput(f"form {form!r}; expected 'subtasks' or 'language'")
     if out.exists():
         raise BadInput(f"{out} exists already; choose a new folder")
     dataset = open_dataset(root)
-    _check(dataset, phases)
+    _check(dataset, phases, form)
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".tmp"))
@@ -70,7 +70,13 @@ def write_phases(
             shutil.rmtree(draft, ignore_errors=True)
 
 
-def _check(dataset: Dataset, phases: Mapping[int, Segmentation]) -> None:
+def _check(dataset: Dataset, phases: Mapping[int, Segmentation], form: Form) -> None:
+    taken = _features(form).keys() & read_json(dataset.root / "meta/info.json")["features"].keys()
+    if taken:
+        raise BadInput(
+            f"{dataset.root} has a column {min(taken)!r} already, which would be lost; write the "
+            "other form, or start from the dataset without it"
+        )
     for episode in dataset.episodes:
         found = phases.get(episode.index)
         if found is None or found.num_frames != episode.num_frames:
@@ -91,8 +97,8 @@ def _write(
 ) -> None:
     spans = _by_file(dataset.episodes)
     labels = list(dict.fromkeys(label for one in phases.values() for label in one.labels))
-    for path in _files(dataset.root):
-        target = draft / path.relative_to(dataset.root.resolve())
+    for relative, path in _files(dataset.root):
+        target = draft / relative
         target.parent.mkdir(parents=True, exist_ok=True)
         if path in spans:
             columns = _Columns(spans[path], phases, labels, fps=dataset.shapes.fps, form=form)
@@ -167,7 +173,6 @@ def _rewrite(path: Path, target: Path, columns: _Columns) -> None:
                 table = parquet.read_row_group(number)
                 added = columns.of_rows(start, start + len(table))
                 start += len(table)
-                table = table.drop_columns([name for name in added if name in table.column_names])
                 for name, values in added.items():
                     table = table.append_column(name, values)
                 table = table.replace_schema_metadata(_metadata(table.schema, columns.form))
@@ -240,10 +245,10 @@ def _by_file(episodes: Sequence[EpisodeRows]) -> dict[Path, list[EpisodeRows]]:
     return files
 
 
-def _files(root: Path) -> Iterator[Path]:
-    """Every file of the dataset; a link that leads out of it is refused."""
+def _files(root: Path) -> Iterator[tuple[Path, Path]]:
+    """Every file and its place in the dataset; a link that leads out of it is refused."""
     home = root.resolve()
     for path in sorted(home.rglob("*")):
         if path.is_file():
-            inside(home, str(path.relative_to(home)))
-            yield path
+            relative = path.relative_to(home)
+            yield relative, inside(home, str(relative))

@@ -32,9 +32,9 @@ class NonUniformity:
     worst_disparity: float
     shortest: float
     boost: float
-    """How much more of the shortest phase equal buckets hold: (1 / phases per task) / shortest r."""
+    """How much more of the shortest phase equal buckets hold: (1 / phases per task) / min r."""
 
-    def to_json(self) -> dict[str, float]:
+    def to_json(self) -> dict[str, int | float]:
         return asdict(self)
 
 
