@@ -75,7 +75,8 @@ class Cell:
         self.folder.start(self.run)
         memory = self._joint() if self.run.method.joint else self._stream()
         prepared = [self.materials[task.name].prepared for task in self.tasks]
-        self.folder.write_budget(certificate(memory, prepared))
+        stride = getattr(self.run.method.keep, "stride", 1)
+        self.folder.write_budget(certificate(memory, prepared, stride=stride))
         total = time.process_time() - self.started_s
         self.seconds["train_s"] = total - sum(self.seconds.values())
         self.folder.finish(self.seconds | {"total_cpu_s": total})
@@ -98,7 +99,8 @@ class Cell:
         )
         loss = self.learner.learn_jointly(prepared, nothing)
         last = len(self.tasks) - 1
-        episodes = self._evaluate(JOINT_ROW, last, {task.name: True for task in self.tasks})
+        every = self.run.evaluation.rollouts_per_task
+        episodes = self._evaluate(JOINT_ROW, last, {task.name: every for task in self.tasks})
         self.folder.write_losses(self._losses(JOINT_ROW, last))
         self._report(JOINT_ROW, last, loss, episodes)
         return Memory()
@@ -109,29 +111,29 @@ class Cell:
         is_last = index == len(self.tasks) - 1
         self.folder.save_policy(index, name, self.policy)
         self.folder.add_routing(name, finished)
-        wanted = {task.name: is_last or task.name == name for task in self.tasks[: index + 1]}
-        episodes = self._evaluate(name, index, wanted)
+        settings = self.run.evaluation
+        counts = dict.fromkeys(
+            (task.name for task in self.tasks[: index + 1]), settings.earlier_rollouts
+        )
+        counts[name] = settings.learnt_rollouts
+        if is_last:
+            counts = dict.fromkeys(counts, settings.rollouts_per_task)
+        episodes = self._evaluate(name, index, counts)
         with self._timed("probe_s"):
             self.folder.write_losses(self._losses(name, index))
         self._report(name, index, finished.loss, episodes)
 
-    def _evaluate(self, after: str, index: int, wanted: dict[str, bool]) -> list[Episode]:
-        settings = self.run.evaluation
+    def _evaluate(self, after: str, index: int, counts: dict[str, int]) -> list[Episode]:
         with self._timed("rollout_s"):
             lanes = [
                 Lane(
                     task=task,
                     env=simulator(self.run.suite, task),
                     horizon=self.run.suite.horizon(task),
-                    env_seeds=self.run.suite.evaluation_seeds(count),
+                    env_seeds=self.run.suite.evaluation_seeds(counts[task.name]),
                 )
                 for task in self.tasks
-                if task.name in wanted
-                and (
-                    count := settings.rollouts_per_task
-                    if wanted[task.name]
-                    else settings.earlier_rollouts
-                )
+                if counts.get(task.name)
             ]
             episodes = rollouts(self.policy, lanes, self.streams, finished=self._rolled_out)
         self.folder.add_episodes(after, index, [task.name for task in self.tasks], episodes)

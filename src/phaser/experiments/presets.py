@@ -28,7 +28,7 @@ def _metaworld_quick() -> Run:
     return replace(
         _metaworld_10(),
         preset="metaworld-quick",
-        evaluation=Evaluation(rollouts_per_task=10, earlier_rollouts=2),
+        evaluation=Evaluation(earlier_rollouts=2),
     )
 
 

@@ -24,15 +24,18 @@ class Evaluation:
     """How many rollouts, and when. Initial states are the same for every method and checkpoint."""
 
     rollouts_per_task: int = 10
-    """For a task just learnt, and for every task at the end."""
+    """For every task at the end of the stream."""
+    learnt_rollouts: int = 5
+    """For a task when it has just been learnt."""
     earlier_rollouts: int = 0
     """For every earlier task after each task: shows forgetting as it happens, costs time."""
 
     def __post_init__(self) -> None:
-        if self.rollouts_per_task < 1 or not 0 <= self.earlier_rollouts <= self.rollouts_per_task:
+        if self.rollouts_per_task < 1 or self.learnt_rollouts < 1 or self.earlier_rollouts < 0:
             raise BadInput(
-                f"rollouts_per_task {self.rollouts_per_task}, earlier_rollouts "
-                f"{self.earlier_rollouts}; expected at least 1, and 0 up to that number"
+                f"rollouts_per_task {self.rollouts_per_task}, learnt_rollouts "
+                f"{self.learnt_rollouts}, earlier_rollouts {self.earlier_rollouts}; "
+                "expected at least 1, 1 and 0"
             )
 
 

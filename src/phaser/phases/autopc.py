@@ -31,8 +31,9 @@ class AutoPC:
     """"ratio" copies the representative's ratios (the paper); "per-demo" snaps to own events."""
     max_phases: int = 5
     min_phase_frames: int = 3
-    min_score: float = 0.25
-    """A candidate below this boundary score is not a boundary; with none left, one phase."""
+    min_score: float = 0.45
+    """Below this score a candidate is no boundary; with none left, one phase. Just above the weight
+    of a slow onset, which alone does not make a phase: a pause belongs to the one it is in."""
     snap_window: float = 0.15
     """How far from its ratio a boundary may snap, as a share of the demonstration."""
     signals: SignalRules = field(default_factory=SignalRules)

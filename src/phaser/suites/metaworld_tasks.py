@@ -111,10 +111,12 @@ def task_named(name: str) -> Task:
 
 
 def task_names(tasks: str | Sequence[str]) -> tuple[str, ...]:
-    """Names of a list (`metaworld-10`) or of any tasks, each at most once."""
+    """Names of a list (`metaworld-10`), of one task, or of any tasks, each at most once."""
     if isinstance(tasks, str):
+        if tasks in INSTRUCTIONS:
+            return (tasks,)
         if tasks not in LISTS:
-            raise UnknownName("task list", tasks, LISTS)
+            raise UnknownName("task list", tasks, [*LISTS, *INSTRUCTIONS])
         return LISTS[tasks]
     names = tuple(task_named(name).name for name in tasks)
     if not names or len(set(names)) != len(names):
