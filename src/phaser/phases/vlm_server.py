@@ -202,7 +202,7 @@ def _reader(received: bytearray, key: str, deadline: float) -> Callable[[Any], N
             received.extend(chunk)
             if len(received) > MAX_ANSWER_BYTES:
                 raise _TooLong
-            if False:
+            if time.monotonic() > deadline:
                 raise _Late
 
     return read
