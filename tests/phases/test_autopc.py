@@ -17,6 +17,10 @@ from phaser.phases.transfer import Landmark, by_ratio, snapped
 CLOSES, OPENS, TURNS = (frozenset({tag}) for tag in ("gripper_closes", "gripper_opens", "turns"))
 
 
+# The made-up demonstrations start from rest: a motion change of 1 scores 0.3, below the default.
+SENSITIVE = 0.25
+
+
 def candidate(step, evidence=TURNS, score=1.0):
     return Candidate(step=step, score=score, evidence=evidence)
 
@@ -27,7 +31,7 @@ def test_boundaries_fall_on_the_events_of_each_demonstration():
         scripted_demo((12, 6, 14), index=1),
         scripted_demo((15, 5, 16), index=2),
     ]
-    found = AutoPC().segment(demos)
+    found = AutoPC(min_score=SENSITIVE).segment(demos)
     assert [one.boundaries for one in found] == [(12, 18), (12, 18), (15, 20)]
     assert {one.labels for one in found} == {("approach", "grasp", "transport")}
 
@@ -38,7 +42,7 @@ def test_ratio_boundaries_ignore_the_events_of_the_others():
         scripted_demo((12, 6, 14), index=1),
         scripted_demo((20, 6, 38), index=2),
     ]
-    found = AutoPC(boundaries="ratio").segment(demos)
+    found = AutoPC(boundaries="ratio", min_score=SENSITIVE).segment(demos)
     assert found[2].boundaries == (24, 36)  # 12/32 and 18/32 of 64 frames
 
 
@@ -49,6 +53,14 @@ def test_without_an_event_there_is_one_phase():
     assert AutoPC().segment([still])[0].labels == ("approach",)
 
 
+def test_a_slow_onset_alone_makes_no_phase():
+    steps = np.concatenate([np.ones(20), np.linspace(1, 0.2, 20), np.ones(20)])
+    actions = np.stack([steps, np.zeros(60), np.zeros(60), -np.ones(60)], axis=1)
+    demo = Demo(task="t", index=0, actions=actions, states=np.zeros((60, 1)), layout=LAYOUT)
+    assert len(AutoPC(min_score=SENSITIVE).segment([demo])[0].phases) > 1
+    assert len(AutoPC().segment([demo])[0].phases) == 1
+
+
 def test_no_more_phases_than_allowed():
     found = AutoPC(max_phases=2).segment([scripted_demo()])
     assert found[0].boundaries == (12,)
@@ -57,7 +69,7 @@ def test_no_more_phases_than_allowed():
 def test_a_demonstration_shorter_than_its_phases_is_refused():
     short = Demo(task="t", index=9, actions=np.ones((2, 4)), states=np.zeros((2, 1)), layout=LAYOUT)
     with pytest.raises(BadInput, match="2 frames cannot hold 3 phases"):
-        AutoPC().segment([scripted_demo(index=0), scripted_demo(index=1), short])
+        AutoPC(min_score=SENSITIVE).segment([scripted_demo(index=0), scripted_demo(index=1), short])
 
 
 def test_no_demonstrations_are_refused():
