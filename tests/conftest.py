@@ -4,11 +4,16 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from jaxtyping import install_import_hook
 
 # Before phaser is first imported: annotations of the algorithm's layers become checks.
 _CHECKED = ("core", "demos", "phases", "memory", "routing", "methods", "evaluation")
 install_import_hook([f"phaser.{layer}" for layer in _CHECKED], "beartype.beartype")
+
+# A busy machine is no defect: examples are bounded by number, never by time.
+settings.register_profile("phaser", deadline=None)
+settings.load_profile("phaser")
 
 
 @pytest.fixture(scope="session", autouse=True)
