@@ -16,6 +16,8 @@ VERBS = {
     "grid": ("phaser.cli.grid", "run methods × seeds × budgets; call it again to resume"),
     "report": ("phaser.cli.report", "compare finished runs: a table and report.html"),
     "record": ("phaser.cli.record", "record and encode demonstrations in advance"),
+    "segment": ("phaser.cli.segment", "cut demonstrations from anywhere into named phases"),
+    "phases": ("phaser.cli.phases", "measure phases: their lengths, and how two annotations agree"),
     "methods": ("phaser.cli.methods", "list the methods"),
     "presets": ("phaser.cli.presets", "list the presets"),
     "doctor": ("phaser.cli.doctor", "check this machine: versions, GL, cache, weights, simulator"),

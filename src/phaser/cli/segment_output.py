@@ -1,0 +1,163 @@
+"""What `phaser segment` says: progress on standard error, then a table or JSON."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+
+from phaser.cli.output import print_json
+from phaser.cli.segment_sources import SourceTask
+from phaser.cli.text_table import columns, printable
+from phaser.core.demonstration import Task
+from phaser.phases.verify import TaskPhases
+from phaser.phases.vlm import Spending
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Segmented:
+    """One task with its phases, and where its picture is."""
+
+    task: Task
+    source: str
+    phases: TaskPhases
+    plot: Path | None = None
+
+
+class Progress:
+    """A bar over demonstrations on a terminal, one line per task in a pipe; standard error."""
+
+    def __init__(self, num_demos: int, num_tasks: int) -> None:
+        self._console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
+        self._num_tasks, self._num_finished, self._name = num_tasks, 0, ""
+        layout = (
+            BarColumn(24),
+            TextColumn("{task.completed}/{task.total} demonstrations"),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}", markup=False),
+        )
+        has_bar = self._console.is_terminal
+        self._bars = Bars(*layout, console=self._console, transient=True, disable=not has_bar)
+        self._bar = self._bars.add_task("", total=num_demos)
+
+    def __enter__(self) -> Progress:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bars.stop()
+
+    def say(self, line: str) -> None:
+        self._console.print(printable(line), markup=False)
+
+    def starting(self, source: SourceTask) -> None:
+        self._name = printable(source.task.name)
+        if source.note:
+            self.say(f"{self._name}: {source.note} ({source.num_demos} demonstrations)")
+        self._bars.update(self._bar, description=self._name)
+
+    def read(self) -> None:
+        self._bars.advance(self._bar)
+
+    def finished(self, result: Segmented) -> None:
+        self._num_finished += 1
+        if self._bars.disable or result.phases.flag:
+            at = f"{self._num_finished}/{self._num_tasks}"
+            phases = len(result.phases.segmentations[0].phases)
+            flag = f" · {result.phases.flag}" if result.phases.flag else ""
+            self.say(f"{at} {self._name}: {phases} phases{flag}")
+
+
+def show(
+    results: Sequence[Segmented],
+    *,
+    out: Path,
+    remarks: Sequence[str],
+    spending: Spending | None,
+    as_json: bool,
+) -> None:
+    """The summary on standard output."""
+    if as_json:
+        print_json(
+            {
+                "file": str(out),
+                "tasks": [_entry(one) for one in results],
+                "num_flagged": sum(bool(one.phases.flag) for one in results),
+                "remarks": list(remarks),
+                "spending": asdict(spending) if spending else None,
+            }
+        )
+        return
+    header = ("task", "demos", "frames", "phases", "of the most typical demonstration", "found by")
+    print("\n".join(columns([header, *map(_row, results)], right=(1, 2, 3))))
+    print()
+    flagged = [one for one in results if one.phases.flag]
+    for one in flagged:
+        print(printable(f"! {one.task.name}: {one.phases.flag}"))
+    if flagged:
+        print(f"! {len(flagged)} of {len(results)} tasks have phases from the action signal alone")
+    if spending is not None:
+        print(f"model: {spending.num_calls} requests, {spending.num_tokens} tokens")
+    plots = [one.plot for one in results if one.plot is not None]
+    if plots:
+        print(f"plots: {len(plots)} in {plots[0].parent.resolve()}")
+    print(f"phases: {out.resolve()}", flush=True)
+
+
+def file_names(tasks: Sequence[str]) -> list[str]:
+    """One harmless file name per task, all different whatever the tasks are called."""
+    names: list[str] = []
+    taken: set[str] = set()
+    for task in tasks:
+        stem = re.sub(r"[^A-Za-z0-9_-]+", "-", task).strip("-")[:80] or "task"
+        name, number = stem, 1
+        while name.lower() in taken:
+            number += 1
+            name = f"{stem}-{number}"
+        taken.add(name.lower())
+        names.append(name)
+    return names
+
+
+def _row(one: Segmented) -> tuple[str, ...]:
+    phases = one.phases
+    typical = phases.segmentations[phases.representative]
+    shares = [f"{k.label} {100 * len(k) / typical.num_frames:.0f} %" for k in typical.phases]
+    frames = median(cut.num_frames for cut in phases.segmentations)
+    return (
+        one.task.name,
+        str(len(phases.segmentations)),
+        f"{frames:.0f}",
+        str(len(typical.phases)),
+        " · ".join(shares),
+        phases.source + (" !" if phases.flag else ""),
+    )
+
+
+def _entry(one: Segmented) -> dict[str, Any]:
+    stages = one.phases.stages(one.task.instruction)
+    return {
+        "task": one.task.name,
+        "instruction": one.task.instruction,
+        "from": one.source,
+        "source": one.phases.source,
+        "flag": one.phases.flag,
+        "num_demos": len(one.phases.segmentations),
+        "representative": one.phases.demos[one.phases.representative],
+        "phases": [asdict(phase) for phase in stages.phases],
+        "plot": None if one.plot is None else str(one.plot),
+    }

@@ -1,0 +1,167 @@
+"""What `phaser segment` can cut: Meta-World tasks by name, HDF5 files and folders, LeRobot."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from phaser.core.demonstration import ActionLayout, Demo, Task
+from phaser.core.errors import BadInput, MissingDependency, UnknownName
+from phaser.demos.opening import OpenedDemos, open_demos
+from phaser.demos.turned import AS_STORED
+from phaser.suites.metaworld_tasks import INSTRUCTIONS, LISTS, task_names
+
+ClosingSign = Literal[1, -1]
+
+FALLING_GRIPPERS = ("aloha",)
+"""Named layouts whose gripper number rises to open and falls to close."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadingFlags:
+    """How files are to be read; Meta-World's own recordings need none of it."""
+
+    layout: ActionLayout | str | None = None
+    turn: str = AS_STORED
+    state_keys: tuple[str, ...] = ()
+    instruction: str | None = None
+
+    def any_given(self) -> bool:
+        return self != ReadingFlags()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SourceTask:
+    """One task of a source, its demonstrations not yet read."""
+
+    task: Task
+    source: str
+    num_demos: int
+    read: Callable[[], Iterable[Demo]]
+    note: str = ""
+    """What takes time before the first demonstration is there."""
+
+    def demos(self) -> Iterable[Demo]:
+        """Actions in memory, images in their files; states say nothing about phases."""
+        for demo in self.read():
+            yield replace(demo, states=np.zeros((demo.num_frames, 0), np.float32))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenedSources:
+    """All tasks to segment, and remarks for the user."""
+
+    tasks: tuple[SourceTask, ...]
+    remarks: tuple[str, ...]
+
+
+def open_sources(sources: Sequence[str], flags: ReadingFlags) -> OpenedSources:
+    """Names of Meta-World tasks or lists, and paths; a bare task's name is never a path."""
+    names = [name for source in sources if _is_metaworld(source) for name in task_names(source)]
+    paths = [source for source in sources if not _is_metaworld(source)]
+    if flags.any_given() and not paths:
+        raise BadInput(
+            "Meta-World recordings know their layout, images and instructions; leave out "
+            "--layout, --motion, --gripper, --turn, --state-keys and --instruction"
+        )
+    remarks = [
+        f"{source!r} is the Meta-World task; write ./{source} for what has that name here"
+        for source in sources
+        if _is_metaworld(source) and Path(source).exists()
+    ]
+    tasks = _metaworld_tasks(names) if names else []
+    for source in paths:
+        opened = _open_path(source, flags)
+        tasks += _file_tasks(opened)
+        remarks += [f"{source}: {remark}" for remark in opened.remarks]
+    seen: dict[str, str] = {}
+    for one in tasks:
+        if one.task.name in seen:
+            raise BadInput(
+                f"task {one.task.name!r} comes from {seen[one.task.name]} and from {one.source}; "
+                "segment them one by one"
+            )
+        seen[one.task.name] = one.source
+    return OpenedSources(tasks=tuple(tasks), remarks=tuple(remarks))
+
+
+def closing_sign(layout: ActionLayout | str | None, gripper_closes: str | None) -> ClosingSign:
+    """Whether a rising gripper number closes; where no convention says so, the user must."""
+    if gripper_closes is not None:
+        return 1 if gripper_closes == "rising" else -1
+    if isinstance(layout, ActionLayout) and layout.gripper:
+        raise BadInput(
+            "--gripper names a dimension; say with --gripper-closes rising or falling which way "
+            "closes it"
+        )
+    return -1 if layout in FALLING_GRIPPERS else 1
+
+
+def _is_metaworld(source: str) -> bool:
+    return source in INSTRUCTIONS or source in LISTS
+
+
+def _open_path(source: str, flags: ReadingFlags) -> OpenedDemos:
+    path = Path(source)
+    if not path.exists() and path.name == source and not path.suffix:
+        raise UnknownName("task, task list or path", source, [*LISTS, *INSTRUCTIONS])
+    try:
+        return open_demos(
+            path,
+            layout=flags.layout,
+            turn=flags.turn,
+            state_keys=flags.state_keys or None,
+            instruction=flags.instruction,
+        )
+    except PermissionError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}; change its rights") from error
+
+
+def _file_tasks(opened: OpenedDemos) -> list[SourceTask]:
+    return [
+        SourceTask(
+            task=task,
+            source=str(opened.source),
+            num_demos=len(demos),
+            read=demos.__iter__,
+        )
+        for task in opened.tasks
+        for demos in [opened.demos(task)]
+    ]
+
+
+def _metaworld_tasks(names: Sequence[str]) -> list[SourceTask]:
+    """Imported here: reading a file needs no simulator."""
+    from phaser.cli.output import require_writable
+    from phaser.suites.gl import choose_gl
+    from phaser.suites.metaworld import MetaWorld
+
+    for package in ("mujoco", "metaworld"):
+        if importlib.util.find_spec(package) is None:
+            raise MissingDependency(
+                f"{package} is not installed; run: pip install 'phaser-vla[metaworld]'"
+            )
+    choose_gl()
+    suite = MetaWorld(task_list=tuple(names))
+    require_writable(suite.cache)
+
+    def reader(task: Task) -> Callable[[], Iterable[Demo]]:
+        return lambda: suite.demos(task, "train")
+
+    return [
+        SourceTask(
+            task=task,
+            source="Meta-World",
+            num_demos=suite.recording.num_train,
+            read=reader(task),
+            note=""
+            if suite.recording.folder(suite.cache, task, "train").exists()
+            else "its scripted expert is recorded first",
+        )
+        for task in suite.tasks()
+    ]
