@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from phaser.cli.arguments import Parser, split_first
 from phaser.cli.output import print_json
 from phaser.cli.text_table import columns, printable
@@ -57,7 +59,8 @@ def _stats(arguments: Sequence[str]) -> int:
     parser.add_argument("file", metavar="FILE", help=f"stage_info.json, or {', '.join(SHIPPED)}")
     parser.add_argument("--json", action="store_true", help="print JSON, not rounded")
     chosen = parser.parse(arguments)
-    found = nonuniformity(_stages(chosen.file))
+    with np.errstate(over="ignore"):
+        found = nonuniformity(_stages(chosen.file))
     if not all(math.isfinite(value) for value in found.to_json().values()):
         raise BadInput(f"{chosen.file} holds a phase too short to measure; remove or merge it")
     if chosen.json:

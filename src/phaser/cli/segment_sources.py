@@ -78,7 +78,9 @@ def open_sources(sources: Sequence[str], flags: ReadingFlags) -> OpenedSources:
     for source in paths:
         opened = _open_path(source, flags)
         tasks += _file_tasks(opened)
-        remarks += [f"{source}: {remark}" for remark in opened.remarks]
+        # Which arrays are the state is no matter here: phases come from actions and images.
+        said = [remark for remark in opened.remarks if not remark.startswith("state:")]
+        remarks += [f"{source}: {remark}" for remark in said]
     seen: dict[str, str] = {}
     for one in tasks:
         if one.task.name in seen:

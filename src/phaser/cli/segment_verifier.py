@@ -81,7 +81,7 @@ def verifier_from(chosen: Namespace) -> Verifier | None:
     server = VlmServer(
         url=chosen.vlm_url or _NOWHERE,
         model=chosen.verify,
-        timeout_s=chosen.vlm_timeout,
+        timeout_s=float(chosen.vlm_timeout),
         temperature=chosen.vlm_temperature,
         answer_limit_field=chosen.vlm_limit_field,
     )

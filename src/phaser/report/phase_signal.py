@@ -70,9 +70,9 @@ class SignalPanel:
     def _threshold(self) -> str:
         y, end = self._y(self.min_score), float(LEFT + WIDTH)
         line = polyline([(float(LEFT), y), (end, y)], stroke="#8a929c", stroke_dasharray="4 4")
-        words = "boundaries from the signal lie above this"
         number = label(LEFT - 8, y + 4, f"{self.min_score:.2f}", class_="tick", text_anchor="end")
-        return line + number + label(end - 4, y - 4, words, class_="tick", text_anchor="end")
+        words = "- - -  the signal alone makes no boundary below this"
+        return line + number + label(LEFT, SIGNAL_TOP - 8, words, class_="tick")
 
     def _y(self, value: float) -> float:
         # With room above the highest candidate for its signs.
