@@ -79,7 +79,7 @@ class Progress:
             at = f"{self._num_finished}/{self._num_tasks}"
             phases = len(result.phases.segmentations[0].phases)
             flag = f" · {result.phases.flag}" if result.phases.flag else ""
-            self.say(f"{at} {self._name}: {phases} phases{flag}")
+            self.say(f"{at} {self._name}: {phases} phase{'s' if phases > 1 else ''}{flag}")
 
 
 def show(
