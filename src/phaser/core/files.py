@@ -40,6 +40,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
         temporary = Path(name)
         try:
             write(temporary)
+            temporary.chmod(0o666 & ~_umask())
             with temporary.open("rb") as stream:
                 os.fsync(stream.fileno())
             temporary.replace(path)
@@ -79,6 +80,13 @@ def sha256(path: Path) -> str:
 
 def _write_all(path: Path, content: bytes) -> None:
     path.write_bytes(content)
+
+
+def _umask() -> int:
+    """What the user lets others do; mkstemp alone would make every file private."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def _sync_folder(folder: Path) -> None:

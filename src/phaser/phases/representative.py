@@ -11,6 +11,8 @@ from phaser.core.demonstration import Demo
 from phaser.core.errors import BadInput
 
 _PROFILE_POINTS = 64
+# The medoid compares all with all; beyond this many the choice hardly changes, the time does.
+_MOST_COMPARED = 256
 
 
 def representative(demos: Sequence[Demo]) -> int:
@@ -19,7 +21,7 @@ def representative(demos: Sequence[Demo]) -> int:
         raise BadInput("no demonstrations to segment; expected at least one")
     lengths = np.array([demo.num_frames for demo in demos])
     by_length = np.argsort(np.abs(lengths - np.median(lengths)), kind="stable")
-    typical = np.sort(by_length[: (len(demos) + 1) // 2])
+    typical = np.sort(by_length[: min((len(demos) + 1) // 2, _MOST_COMPARED)])
     profiles = np.stack([_profile(demos[position]) for position in typical])
     total_distance = [float(np.linalg.norm(profiles - one, axis=1).sum()) for one in profiles]
     return int(typical[int(np.argmin(total_distance))])
