@@ -82,9 +82,8 @@ class Signals:
 
 def signals(demo: Demo, rules: SignalRules) -> Signals:
     """The terms of b(t) and their weighted sum; the gripper change is positive when it closes."""
-    motion = _motion(demo)
-    scaled = motion / _motion_scale(motion, rules)
-    gripper_change = rules.closing_sign * _gripper_change(demo)
+    scaled = scaled_motion(demo, rules)
+    gripper_change = closing(demo, rules)
     motion_change = _motion_change(scaled, gripper_change, rules)
     slow_onset = _slow_onset(np.linalg.norm(scaled, axis=1), rules)
     score = (
@@ -98,6 +97,17 @@ def signals(demo: Demo, rules: SignalRules) -> Signals:
         slow_onset=slow_onset,
         score=score,
     )
+
+
+def scaled_motion(demo: Demo, rules: SignalRules) -> Float[np.ndarray, "frames motion"]:
+    """Commanded motion per step, in units of the demonstration's own strong motion."""
+    motion = _motion(demo)
+    return np.asarray(motion / _motion_scale(motion, rules))
+
+
+def closing(demo: Demo, rules: SignalRules) -> Float[np.ndarray, "frames"]:
+    """Change of the gripper command since the step before, in units of its range; + closes."""
+    return rules.closing_sign * _gripper_change(demo)
 
 
 def _motion(demo: Demo) -> Float[np.ndarray, "frames motion"]:

@@ -13,7 +13,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from types import FrameType
+from itertools import pairwise
+from types import FrameType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ class StagedExpert(Expert):
 
     def __init__(self, task: str) -> None:
         super().__init__(task)
-        self._file, self._arms = _arms(type(self._policy))
+        self._file, self._arms = _arms(sys.modules[type(self._policy).__module__])
 
     def decide(self, full_state: Float[np.ndarray, "39"]) -> tuple[Float[np.ndarray, "4"], Stage]:
         """The action and the arms of the expert's own `if` statements that led to it."""
@@ -69,7 +70,8 @@ class StagedDemo:
 
     @property
     def boundaries(self) -> tuple[int, ...]:
-        return stage_boundaries(self.stages)
+        """First step of every lasting stage but the first: the true boundaries."""
+        return tuple(step for _, step in lasting_stages(self.stages)[1:])
 
 
 def staged_demo(
@@ -120,32 +122,33 @@ def staged_demos(
     return tuple(found)
 
 
-def stage_boundaries(stages: Sequence[Stage], *, shortest: int = SHORTEST_STAGE) -> tuple[int, ...]:
-    """First steps of the stages that last; what is shorter belongs to the stage that follows it.
+def lasting_stages(
+    stages: Sequence[Stage], *, shortest: int = SHORTEST_STAGE
+) -> tuple[tuple[Stage, int], ...]:
+    """The stages that last, each with its first step.
 
-    Two lasting stretches of the same stage, with only short ones between, are one stage: an expert
-    that hesitates at a threshold has not begun anything new.
+    What is shorter belongs to the stage that follows it, so a boundary lies where the stage before
+    is left. Two lasting stretches of the same stage, with only short ones between, are one stage:
+    an expert that hesitates at a threshold has not begun anything new.
     """
     changes = [step for step in range(1, len(stages)) if stages[step] != stages[step - 1]]
-    edges = [0, *changes, len(stages)]
-    boundaries: list[int] = []
-    current: Stage | None = None
+    found: list[tuple[Stage, int]] = []
     left_at = 0
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+    for start, stop in pairwise([0, *changes, len(stages)]):
         if stop - start < shortest:
             continue
-        if current is not None and stages[start] != current:
-            boundaries.append(left_at)
-        current, left_at = stages[start], stop
-    return tuple(boundaries)
+        if not found or stages[start] != found[-1][0]:
+            found.append((stages[start], left_at if found else 0))
+        left_at = stop
+    return tuple(found)
 
 
 @cache
-def _arms(policy: type) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """File of a class, and the line spans of all arms of all `if` statements in it."""
-    file = inspect.getsourcefile(policy) or ""
-    tree = ast.parse(inspect.getsource(inspect.getmodule(policy) or policy))
-    spans = set()
+def _arms(module: ModuleType) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The file of an expert, and the line spans of all arms of all `if` statements in it."""
+    file = inspect.getsourcefile(module) or ""
+    tree = ast.parse(inspect.getsource(module))
+    spans: set[tuple[int, int]] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.If):
             spans.update(_span(arm) for arm in (node.body, node.orelse) if arm)

@@ -1,0 +1,97 @@
+"""Demonstrations with true boundaries for the segmentation benchmark, plain and as if by people."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchmarks.teleoperation import STYLES
+from phaser.core.demonstration import Demo, Task
+from phaser.core.segmentation import Segmentation
+from phaser.core.streams import Streams
+from phaser.suites.expert_stages import SHORTEST_STAGE, Stage, lasting_stages, staged_demos
+from phaser.suites.metaworld_tasks import INSTRUCTIONS, task_named
+from phaser.suites.seeds import SEEDS
+
+DEMOS_PER_TASK = 5
+TRIES = 40
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Example:
+    """A demonstration, its true boundaries, and which stage each of them enters."""
+
+    demo: Demo
+    boundaries: tuple[int, ...]
+    entered: tuple[tuple[Stage, int], ...]
+    """The stage and the how-manieth time it is entered: the same event in all demonstrations."""
+    style: str
+
+    @property
+    def truth(self) -> Segmentation:
+        return segmentation(self.boundaries, self.demo.num_frames)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class TaskExamples:
+    """The examples of one task: to learn its phases from, and held out."""
+
+    task: str
+    scripted: tuple[Example, ...]
+    scripted_heldout: tuple[Example, ...]
+    teleoperated: tuple[Example, ...]
+    teleoperated_heldout: tuple[Example, ...]
+
+    @property
+    def chooses(self) -> bool:
+        """Whether settings may be chosen on this task; fixed by its name, for ever."""
+        return hashlib.sha256(self.task.encode()).digest()[-1] % 2 == 0
+
+
+def segmentation(boundaries: Sequence[int], num_frames: int) -> Segmentation:
+    names = [f"phase_{position}" for position in range(len(boundaries) + 1)]
+    return Segmentation.from_boundaries(boundaries, num_frames=num_frames, labels=names)
+
+
+def examples(
+    tasks: Sequence[str] = tuple(INSTRUCTIONS), *, shortest: int = SHORTEST_STAGE
+) -> tuple[TaskExamples, ...]:
+    return tuple(_task_examples(task_named(name), shortest) for name in tasks)
+
+
+def _task_examples(task: Task, shortest: int) -> TaskExamples:
+    made: dict[str, tuple[Example, ...]] = {}
+    for split, suffix in (("train", ""), ("heldout", "_heldout")):
+        staged = staged_demos(task, SEEDS[split][:TRIES], count=DEMOS_PER_TASK)
+        plain = tuple(_example(one.demo, one.stages, shortest) for one in staged)
+        made[f"scripted{suffix}"] = plain
+        made[f"teleoperated{suffix}"] = tuple(_by_people(one, split) for one in plain)
+    return TaskExamples(task=task.name, **made)
+
+
+def _example(demo: Demo, stages: Sequence[Stage], shortest: int) -> Example:
+    lasting = lasting_stages(stages, shortest=shortest)[1:]
+    times: Counter[Stage] = Counter()
+    entered = []
+    for stage, _ in lasting:
+        times[stage] += 1
+        entered.append((stage, times[stage]))
+    boundaries = tuple(step for _, step in lasting)
+    return Example(demo=demo, boundaries=boundaries, entered=tuple(entered), style="scripted")
+
+
+def _by_people(example: Example, split: str) -> Example:
+    """One style for each of the five demonstrations of a task."""
+    demo = example.demo
+    style = list(STYLES)[demo.index % len(STYLES)]
+    rng = Streams(0).named("teleoperation", demo.task, split, demo.index)()
+    actions, boundaries = STYLES[style](demo.actions.astype(float), example.boundaries, rng)
+    # Only actions are changed, so there are no states that would belong to them.
+    styled = Demo(
+        task=demo.task,
+        index=demo.index,
+        actions=actions,
+        states=actions[:, :0],
+        layout=demo.layout,
+    )
+    return Example(demo=styled, boundaries=boundaries, entered=example.entered, style=style)
