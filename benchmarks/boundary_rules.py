@@ -1,8 +1,7 @@
 """Every way of finding boundaries that the segmentation benchmark compares, under one shape."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import ruptures
@@ -11,6 +10,7 @@ from jaxtyping import Float
 from benchmarks.stage_truth import Example
 from phaser.core.demonstration import Demo
 from phaser.phases.autopc import STEADY, AutoPC
+from phaser.phases.candidates import candidates
 from phaser.phases.signals import SignalRules, closing, scaled_motion
 
 MIN_PHASE_FRAMES = 3
@@ -30,7 +30,6 @@ class Rule:
     """By the words that say the setting; a single one where there is nothing to choose."""
     knows_count: bool = False
     """Whether it is told the true number of boundaries."""
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 def rules() -> tuple[Rule, ...]:
@@ -74,12 +73,19 @@ def _auto(
 ) -> Rule:
     def finder(score: float) -> Find:
         auto = replace(settings, min_score=score, max_phases=phases)
-        return lambda example: auto.segment([example.demo])[0].boundaries
+
+        def find(example: Example) -> list[int]:
+            found = candidates(example.demo, auto.signals)
+            return [one.step for one in auto.strongest(found, example.demo.num_frames)]
+
+        return find
 
     return Rule(name=name, choices={f"min_score {score}": finder(score) for score in scores})
 
 
-def _penalised(name: str, detect: Callable[[Example, float], list[int]], penalties: Any) -> Rule:
+def _penalised(
+    name: str, detect: Callable[[Example, float], list[int]], penalties: Sequence[float]
+) -> Rule:
     def finder(penalty: float) -> Find:
         return lambda example: detect(example, penalty)
 

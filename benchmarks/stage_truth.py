@@ -6,10 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.teleoperation import STYLES
-from phaser.core.demonstration import Demo, Task
+from phaser.core.demonstration import Demo
 from phaser.core.segmentation import Segmentation
 from phaser.core.streams import Streams
-from phaser.suites.expert_stages import SHORTEST_STAGE, Stage, lasting_stages, staged_demos
+from phaser.suites.expert_stages import (
+    SHORTEST_STAGE,
+    Stage,
+    StagedDemo,
+    lasting_stages,
+    staged_demos,
+)
 from phaser.suites.metaworld_tasks import INSTRUCTIONS, task_named
 from phaser.suites.seeds import SEEDS
 
@@ -53,20 +59,42 @@ def segmentation(boundaries: Sequence[int], num_frames: int) -> Segmentation:
     return Segmentation.from_boundaries(boundaries, num_frames=num_frames, labels=names)
 
 
-def examples(
-    tasks: Sequence[str] = tuple(INSTRUCTIONS), *, shortest: int = SHORTEST_STAGE
-) -> tuple[TaskExamples, ...]:
-    return tuple(_task_examples(task_named(name), shortest) for name in tasks)
+Rollouts = dict[str, dict[str, tuple[StagedDemo, ...]]]
 
 
-def _task_examples(task: Task, shortest: int) -> TaskExamples:
-    made: dict[str, tuple[Example, ...]] = {}
-    for split, suffix in (("train", ""), ("heldout", "_heldout")):
-        staged = staged_demos(task, SEEDS[split][:TRIES], count=DEMOS_PER_TASK)
-        plain = tuple(_example(one.demo, one.stages, shortest) for one in staged)
-        made[f"scripted{suffix}"] = plain
-        made[f"teleoperated{suffix}"] = tuple(_by_people(one, split) for one in plain)
-    return TaskExamples(task=task.name, **made)
+def roll_out(tasks: Sequence[str] = tuple(INSTRUCTIONS)) -> Rollouts:
+    """Demonstrations of every task, by split; the slow part."""
+    return {
+        name: {
+            split: staged_demos(task_named(name), SEEDS[split][:TRIES], count=DEMOS_PER_TASK)
+            for split in ("train", "heldout")
+        }
+        for name in tasks
+    }
+
+
+def examples(rollouts: Rollouts, *, shortest: int = SHORTEST_STAGE) -> tuple[TaskExamples, ...]:
+    """With the boundaries between stages that last at least so many steps."""
+    return tuple(_task_examples(name, splits, shortest) for name, splits in rollouts.items())
+
+
+def _task_examples(
+    name: str, splits: dict[str, tuple[StagedDemo, ...]], shortest: int
+) -> TaskExamples:
+    plain = {
+        split: tuple(_example(one.demo, one.stages, shortest) for one in staged)
+        for split, staged in splits.items()
+    }
+    by_people = {
+        split: tuple(_by_people(one, split) for one in those) for split, those in plain.items()
+    }
+    return TaskExamples(
+        task=name,
+        scripted=plain["train"],
+        scripted_heldout=plain["heldout"],
+        teleoperated=by_people["train"],
+        teleoperated_heldout=by_people["heldout"],
+    )
 
 
 def _example(demo: Demo, stages: Sequence[Stage], shortest: int) -> Example:

@@ -17,9 +17,7 @@ BURST_STEPS = 3
 SPEEDS = (0.6, 1.6)
 
 
-def with_pauses(
-    actions: Actions, boundaries: Sequence[int], rng: np.random.Generator
-) -> Styled:
+def with_pauses(actions: Actions, boundaries: Sequence[int], rng: np.random.Generator) -> Styled:
     """One to three stops of 8 to 25 steps; a stop belongs to the phase it interrupts."""
     places = np.sort(rng.integers(3, len(actions) - 3, rng.integers(1, 4)))
     lengths = rng.integers(8, 26, len(places))
@@ -60,9 +58,7 @@ def trembling(
     return shaken, tuple(boundaries)
 
 
-def unevenly_fast(
-    actions: Actions, boundaries: Sequence[int], rng: np.random.Generator
-) -> Styled:
+def unevenly_fast(actions: Actions, boundaries: Sequence[int], rng: np.random.Generator) -> Styled:
     """Between 0.6 and 1.6 times the speed, drifting; faster means larger and fewer actions."""
     num_frames = len(actions)
     frames = np.arange(num_frames)
@@ -76,9 +72,7 @@ def unevenly_fast(
     return warped, tuple(int(np.ceil(begins[step] - 1e-9)) for step in boundaries)
 
 
-def as_by_people(
-    actions: Actions, boundaries: Sequence[int], rng: np.random.Generator
-) -> Styled:
+def as_by_people(actions: Actions, boundaries: Sequence[int], rng: np.random.Generator) -> Styled:
     """Unevenly fast, with pauses, trembling a little."""
     actions, boundaries = unevenly_fast(actions, boundaries, rng)
     actions, boundaries = with_pauses(actions, boundaries, rng)

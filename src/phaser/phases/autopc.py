@@ -52,7 +52,7 @@ class AutoPC:
 
     def segment(self, demos: Sequence[Demo]) -> tuple[Segmentation, ...]:
         typical = demos[representative(demos)]
-        chosen = self._strongest(candidates(typical, self.signals), typical.num_frames)
+        chosen = self.strongest(candidates(typical, self.signals), typical.num_frames)
         names = labels(chosen)
         return tuple(
             Segmentation.from_boundaries(steps, num_frames=demo.num_frames, labels=names)
@@ -71,7 +71,7 @@ class AutoPC:
         ]
         return [self._transfer(landmarks, demo) for demo in demos]
 
-    def _strongest(self, found: Sequence[Candidate], num_frames: int) -> list[Candidate]:
+    def strongest(self, found: Sequence[Candidate], num_frames: int) -> list[Candidate]:
         """The highest candidates that leave every phase its shortest length, in order of time."""
         chosen: list[Candidate] = []
         for candidate in sorted(found, key=lambda one: (-one.score, one.step)):
