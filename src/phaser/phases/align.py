@@ -117,7 +117,7 @@ class _Table:
     """Dynamic programme over (boundary, event); row 0 is the start, the last row the end."""
 
     times: Int[np.ndarray, "rows"]
-    steps: list[Int[np.ndarray, "events"]]
+    steps: list[Int[np.ndarray, "_"]]
     mismatch: Float[np.ndarray, "boundaries events"]
     time_weight: float
     unmatched: float
@@ -125,8 +125,8 @@ class _Table:
 
     def cheapest(self) -> dict[int, int]:
         """Step of each matched boundary, by its position; those left out found no event."""
-        best: list[Float[np.ndarray, "events"]] = [np.zeros(1)]
-        links: list[Int[np.ndarray, "events two"]] = [np.zeros((1, 2), dtype=np.intp)]
+        best: list[Float[np.ndarray, "_"]] = [np.zeros(1)]
+        links: list[Int[np.ndarray, "_ 2"]] = [np.zeros((1, 2), dtype=np.intp)]
         for row in range(1, len(self.times)):
             cost, link = self._row(row, best)
             own = self.mismatch[row - 1] if row <= len(self.mismatch) else 0.0
@@ -135,8 +135,8 @@ class _Table:
         return self._matches(best, links)
 
     def _row(
-        self, row: int, best: list[Float[np.ndarray, "events"]]
-    ) -> tuple[Float[np.ndarray, "events"], Int[np.ndarray, "events two"]]:
+        self, row: int, best: list[Float[np.ndarray, "_"]]
+    ) -> tuple[Float[np.ndarray, "events"], Int[np.ndarray, "events 2"]]:
         """Cheapest way to each event of a row from any row above; skipped rows stay unmatched."""
         here = self.steps[row]
         cost = np.full(len(here), np.inf)
@@ -163,8 +163,8 @@ class _Table:
 
     def _matches(
         self,
-        best: list[Float[np.ndarray, "events"]],
-        links: list[Int[np.ndarray, "events two"]],
+        best: list[Float[np.ndarray, "_"]],
+        links: list[Int[np.ndarray, "_ 2"]],
     ) -> dict[int, int]:
         matches: dict[int, int] = {}
         if not np.isfinite(best[-1][0]):
