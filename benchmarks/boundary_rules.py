@@ -37,12 +37,26 @@ def rules() -> tuple[Rule, ...]:
         _auto("Auto-PC stage 1, default, at most 5 phases", AutoPC(), scores=(0.45,), phases=5),
         _auto("Auto-PC stage 1, default rules", AutoPC(), scores=(0.15, 0.25, 0.35, 0.45, 0.55)),
         _auto("Auto-PC stage 1, steady rules", STEADY, scores=(0.12, 0.15, 0.18, 0.21, 0.24)),
+        Rule(
+            name="Auto-PC stage 1, steady rules",
+            choices={"true count": _strongest_of_count},
+            knows_count=True,
+        ),
         Rule(name="equal splits", choices={"true count": equal_splits}, knows_count=True),
         Rule(name="gripper changes only", choices={"fixed": gripper_changes}),
         _penalised("ruptures Pelt, l2", _pelt, (0.5, 1.0, 2.0, 4.0, 8.0)),
         _penalised("ruptures KernelCPD, rbf", _kernel, (0.5, 1.0, 2.0, 4.0, 8.0)),
         Rule(name="ruptures Dynp, l2", choices={"true count": _dynp}, knows_count=True),
     )
+
+
+def _strongest_of_count(example: Example) -> list[int]:
+    """As many of the strongest candidates as there are boundaries: what Dynp is told, too."""
+    count = len(example.boundaries)
+    signals = replace(STEADY.signals, max_candidates=max(2 * count, STEADY.signals.max_candidates))
+    found = candidates(example.demo, signals)
+    auto = replace(STEADY, min_score=0.0, max_phases=count + 1)
+    return [one.step for one in auto.strongest(found, example.demo.num_frames)]
 
 
 def equal_splits(example: Example) -> list[int]:

@@ -58,8 +58,7 @@ def measure(names: Sequence[str]) -> dict[str, Any]:
         "whole": {kind: whole_agreement(reported, kind) for kind in KINDS},
         "speed": _speed(),
     }
-    steady = next(row for row in found["rules"] if "steady" in row["name"])
-    find = _choices()[steady["name"]][steady["setting"]]
+    find = _chosen_steady(found["rules"])
     found["styles"] = _by_style(find, reported)
     found["per_task"] = {task.task: _f1(find, task.scripted, 5) for task in reported}
     found["other_truths"] = {
@@ -70,8 +69,15 @@ def measure(names: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _choices() -> dict[str, Any]:
-    return {rule.name: rule.choices for rule in rules()}
+def _chosen_steady(rows: Sequence[dict[str, Any]]) -> Find:
+    """The steady rules at the chosen setting, for a closer look."""
+    name, setting = next(
+        (row["name"], row["setting"])
+        for row in rows
+        if "steady" in row["name"] and not row["knows_count"]
+    )
+    rule = next(one for one in rules() if one.name == name and not one.knows_count)
+    return rule.choices[setting]
 
 
 def _measured(
