@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from synthetic import LAYOUT
 
 from phaser.core.demonstration import Demo
 from phaser.core.errors import BadInput
 from phaser.phases.autopc import STEADY, AutoPC
-from phaser.phases.signals import STEADY_RULES, SignalRules, signals
+from phaser.phases.signals import STEADY_RULES, SignalRules, _quantile, signals
 
 TURN = 20
 
@@ -91,3 +94,12 @@ def test_without_any_motion_there_is_one_phase():
 def test_senseless_windows_are_refused(wrong):
     with pytest.raises(BadInput, match="expected at least 1, 0 and 0"):
         SignalRules(**wrong)
+
+
+@given(
+    values=arrays(np.float64, st.tuples(st.integers(1, 60), st.just(2)), elements=st.floats(0, 9)),
+    quantile=st.floats(0, 1),
+)
+def test_the_quick_quantile_is_numpys_to_the_bit(values, quantile):
+    expected = np.quantile(values, quantile, axis=0)
+    np.testing.assert_array_equal(_quantile(values, quantile), expected)

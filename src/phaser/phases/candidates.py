@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,16 +29,16 @@ class Candidate:
 def candidates(demo: Demo, rules: SignalRules) -> tuple[Candidate, ...]:
     """At most M candidates in order of time: non-maximum suppression, then the M highest."""
     found = signals(demo, rules)
-    steps = _separated_peaks(found.score, rules)
+    steps = sorted(_separated_peaks(found.score, rules))
     return tuple(
-        Candidate(step=step, score=float(found.score[step]), evidence=_evidence(found, step, rules))
-        for step in sorted(steps)
+        Candidate(step=step, score=float(found.score[step]), evidence=evidence)
+        for step, evidence in zip(steps, _evidence(found, steps, rules), strict=True)
     )
 
 
 def evidence_at(demo: Demo, step: int, rules: SignalRules) -> frozenset[str]:
     """What happens around a step, whether or not it is a candidate."""
-    return _evidence(signals(demo, rules), step, rules)
+    return _evidence(signals(demo, rules), [step], rules)[0]
 
 
 def _separated_peaks(score: Float[np.ndarray, "frames"], rules: SignalRules) -> list[int]:
@@ -54,15 +55,21 @@ def _separated_peaks(score: Float[np.ndarray, "frames"], rules: SignalRules) -> 
     return chosen
 
 
-def _evidence(found: Signals, step: int, rules: SignalRules) -> frozenset[str]:
-    """Tags from the steps that suppression folded into this candidate."""
+def _evidence(found: Signals, steps: Sequence[int], rules: SignalRules) -> list[frozenset[str]]:
+    """Tags from the steps that suppression folded into each candidate."""
     reach = rules.suppression_window // 2
-    near = slice(max(step - reach, 1), step + reach + 1)
-    gripper = found.gripper_change[near].sum()
+    near = np.array(steps, dtype=np.intp)[:, None] + np.arange(-reach, reach + 1)
+    # Step 0 changes nothing, so it stands in for the steps outside the demonstration.
+    near[(near < 0) | (near >= len(found.score))] = 0
+    gripper = found.gripper_change[near].sum(axis=1)
     tags = {
         GRIPPER_CLOSES: gripper >= rules.gripper_evidence,
         GRIPPER_OPENS: gripper <= -rules.gripper_evidence,
-        TURNS: found.motion_change[near].max() >= rules.turn_evidence,
-        SLOWS: found.slow_onset[near].any(),
+        TURNS: found.motion_change[near].max(axis=1, initial=0.0) >= rules.turn_evidence,
+        SLOWS: found.slow_onset[near].any(axis=1),
     }
-    return frozenset(tag for tag, present in tags.items() if present)
+    columns = {tag: present.tolist() for tag, present in tags.items()}
+    return [
+        frozenset(tag for tag, present in columns.items() if present[position])
+        for position in range(len(steps))
+    ]

@@ -183,7 +183,7 @@ def _motion_scale(
 ) -> Float[np.ndarray, "motion"]:
     if motion.shape[1] == 0:
         return np.ones(0)
-    scale = np.quantile(np.abs(motion), rules.scale_quantile, axis=0)
+    scale = _quantile(np.abs(motion), rules.scale_quantile)
     return np.asarray(np.maximum(scale, max(rules.scale_floor * float(scale.max()), _TINY)))
 
 
@@ -202,7 +202,7 @@ def _slow_onset(
     speed: Float[np.ndarray, "frames"], rules: SignalRules
 ) -> Bool[np.ndarray, "frames"]:
     """True where a slow step follows a full suppression window without slow steps."""
-    slow = speed <= np.quantile(speed, rules.slow_quantile)
+    slow = speed <= _quantile(speed[:, None], rules.slow_quantile)[0]
     if slow.all():
         return np.zeros(len(slow), dtype=bool)
     seen = np.concatenate([[0], np.cumsum(slow)])
@@ -213,3 +213,17 @@ def _slow_onset(
 
 def _change(values: Float[np.ndarray, "frames dims"]) -> Float[np.ndarray, "frames dims"]:
     return np.diff(values, axis=0, prepend=values[:1])
+
+
+def _quantile(
+    values: Float[np.ndarray, "frames dims"], quantile: float
+) -> Float[np.ndarray, "dims"]:
+    """To the bit what np.quantile gives, at a fraction of its cost on short arrays."""
+    position = (len(values) - 1) * quantile
+    low = int(position)
+    share = position - low
+    ordered = np.sort(values, axis=0)
+    below, above = ordered[low], ordered[min(low + 1, len(values) - 1)]
+    if share < 0.5:
+        return np.asarray(below + (above - below) * share)
+    return np.asarray(above - (above - below) * (1 - share))
