@@ -48,7 +48,7 @@ def render(runs: Sequence[RunResult], summary: Summary) -> str:
         _results(runs, summary),
         _matrices(runs),
         _curves(runs),
-        _phases(runs),
+        _phases(runs, summary),
         _routing(runs),
         _budget(runs),
         _repeat(runs),
@@ -152,7 +152,7 @@ def _curves(runs: Sequence[RunResult]) -> str:
     )
 
 
-def _phases(runs: Sequence[RunResult]) -> str:
+def _phases(runs: Sequence[RunResult], summary: Summary) -> str:
     groups = by_method(runs)
     rows = worst_phases(groups)
     headings = ("method", "phase", "share of task", "when learnt", "at the end", "increase")
@@ -167,8 +167,12 @@ def _phases(runs: Sequence[RunResult]) -> str:
         "Short phases against long ones",
         "Action loss on held-out demonstrations after the last task; lower is better. Short means "
         "less than 18 % of the task: the brief decisive moments that uniform replay may starve. "
-        "Thin lines show one standard deviation over phases.",
+        "Thin lines show one standard deviation over phases. Differences are paired by seed, with "
+        "a 95 % bootstrap interval over seeds; below zero is better.",
         short_and_long_bars(groups),
+        provenance.table(tables.phase_headings(summary), tables.phase_loss_rows(summary))
+        if len(summary.phases) > 1
+        else "",
         reading(groups),
         worst,
     )

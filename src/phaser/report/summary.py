@@ -14,6 +14,7 @@ from phaser.evaluation.comparison import (
 )
 from phaser.evaluation.matrix import SuccessMatrix
 from phaser.evaluation.metrics import mean, mean_of_known
+from phaser.report.phase_table import PhaseRow, phase_rows
 from phaser.report.runs import RunResult
 
 BASELINES = ("er", "er-even")
@@ -45,6 +46,7 @@ class Summary:
 
     sentence: str
     table: tuple[MethodRow, ...]
+    phases: tuple[PhaseRow, ...]
     num_tasks: int
     complete: bool
     """All cells at and below the diagonal exist; else forgetting is a lower bound."""
@@ -66,6 +68,7 @@ def summarise(runs: Sequence[RunResult]) -> Summary:
     return Summary(
         sentence=_sentence(rows),
         table=rows,
+        phases=phase_rows(groups, BASELINES),
         num_tasks=len(runs[0].tasks),
         complete=all(run.metrics.complete for run in runs),
     )

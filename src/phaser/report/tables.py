@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from phaser.evaluation.comparison import PairedDifference
+from phaser.report import phase_table
 from phaser.report.summary import BASELINES, MethodRow, Summary, bracket, points
 
 HEADINGS = (
@@ -42,6 +43,15 @@ def difference_rows(summary: Summary) -> list[tuple[str, ...]]:
     ]
 
 
+def phase_headings(summary: Summary) -> tuple[str, ...]:
+    return phase_table.headings(_compared(summary)) if summary.phases else ()
+
+
+def phase_loss_rows(summary: Summary) -> list[tuple[str, ...]]:
+    """Held-out loss of short and long phases, and how it differs from the baselines."""
+    return [phase_table.cells(row, _compared(summary)) for row in summary.phases]
+
+
 def difference_cell(found: PairedDifference | None) -> str:
     if found is None:
         return "–"
@@ -58,11 +68,19 @@ def as_text(summary: Summary) -> str:
 
 
 def as_markdown(summary: Summary) -> str:
-    """The same two tables in markdown."""
+    """The same two tables in markdown, and the losses of short and long phases."""
     parts = [_markdown([HEADINGS, *main_rows(summary)])]
     if difference_headings(summary):
         parts.append(_markdown([difference_headings(summary), *difference_rows(summary)]))
+    if summary.phases:
+        parts.append(_markdown([phase_headings(summary), *phase_loss_rows(summary)]))
     return "\n\n".join(parts) + "\n"
+
+
+def _compared(summary: Summary) -> list[str]:
+    """The baselines that any method is compared with."""
+    found = {baseline for row in summary.phases for _, baseline in row.differences}
+    return [baseline for baseline in BASELINES if baseline in found]
 
 
 def _cells(row: MethodRow) -> tuple[str, ...]:
