@@ -44,7 +44,8 @@ class TaskFrames:
                 raise BadInput(f"input {name!r} has {len(rows)} rows for {starts[-1]} frames")
         chunks = [_chunks(demo.actions, chunk_length) for demo in demos]
         return cls(
-            inputs=inputs,
+            # Plain views: indexing a memory map as such costs a Python call per row block.
+            inputs={name: np.asarray(rows) for name, rows in inputs.items()},
             states=np.concatenate([demo.states for demo in demos]).astype(np.float32),
             actions=np.concatenate([actions for actions, _ in chunks]),
             valid=np.concatenate([valid for _, valid in chunks]),
