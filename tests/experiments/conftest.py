@@ -24,7 +24,7 @@ def tiny_run(tmp_path_factory):
         suite=suite,
         policy=Tiny(width=16, channels=4),
         fit=Fit(steps_per_task=5, batch_size=8),
-        evaluation=Evaluation(rollouts_per_task=1),
+        evaluation=Evaluation(rollouts_per_task=1, learnt_rollouts=1),
     )
 
     def make(name, *, budget=6, **changes):

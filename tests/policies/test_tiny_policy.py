@@ -122,3 +122,11 @@ def test_every_frame_has_one_visual_vector_from_frozen_maps(settings):
 def test_settings_that_make_no_sense_are_refused(wrong):
     with pytest.raises(BadInput, match=next(iter(wrong))):
         Tiny(**wrong)
+
+
+def test_fine_maps_are_read_of_the_cameras_asked_for():
+    few = Tiny(fine_cameras=()).build(CONTRACT, STREAM)
+    assert not [name for name in few.trunk.readers if name.endswith("_fine")]
+    assert few.inputs_identity != Tiny().build(CONTRACT, STREAM).inputs_identity
+    with pytest.raises(BadInput, match="fine_cameras names nowhere"):
+        Tiny(fine_cameras=("nowhere",)).build(CONTRACT, STREAM)

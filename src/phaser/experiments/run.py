@@ -31,11 +31,12 @@ class Evaluation:
     """For every earlier task after each task: shows forgetting as it happens, costs time."""
 
     def __post_init__(self) -> None:
-        if self.rollouts_per_task < 1 or self.learnt_rollouts < 1 or self.earlier_rollouts < 0:
+        fits = 0 <= self.earlier_rollouts <= self.rollouts_per_task
+        if not fits or self.rollouts_per_task < 1 or self.learnt_rollouts < 1:
             raise BadInput(
                 f"rollouts_per_task {self.rollouts_per_task}, learnt_rollouts "
-                f"{self.learnt_rollouts}, earlier_rollouts {self.earlier_rollouts}; "
-                "expected at least 1, 1 and 0"
+                f"{self.learnt_rollouts}, earlier_rollouts {self.earlier_rollouts}; expected at "
+                "least 1, at least 1, and between 0 and rollouts_per_task"
             )
 
 

@@ -33,8 +33,8 @@ class Tiny:
     """"regression": L1 on the chunk. "flow": flow matching, a stochastic policy."""
     train_encoder: bool = False
     """Train a small network from pixels instead of reading frozen EfficientNet maps."""
-    fine_cameras: tuple[str, ...] = ("corner", "gripper")
-    """Cameras whose finer map (stride 8) is read beside the coarser one (stride 16)."""
+    fine_cameras: tuple[str, ...] | None = None
+    """Cameras whose finer map (stride 8) is read beside the coarser one (stride 16); none: all."""
     chunk_length: int = 8
     channels: int = 24
     width: int = 256
@@ -101,7 +101,7 @@ class TinyPolicy(nn.Module):
         inputs: dict[str, np.ndarray] = {}
         for camera in self.cameras:
             fine, coarse = self._vision.maps(images[camera])
-            if camera in self.settings.fine_cameras:
+            if camera in self._fine_cameras():
                 inputs[f"{camera}_fine"] = fine.half().contiguous().numpy()
             inputs[f"{camera}_coarse"] = coarse.half().contiguous().numpy()
         return inputs
@@ -154,6 +154,8 @@ class TinyPolicy(nn.Module):
         return features
 
     def _fine_cameras(self) -> tuple[str, ...]:
+        if self.settings.fine_cameras is None:
+            return self.cameras
         unknown = set(self.settings.fine_cameras) - set(self.cameras)
         if unknown:
             raise BadInput(
