@@ -9,14 +9,13 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import UInt8
 
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.files import read_json, write_atomically, write_json, writing
@@ -45,15 +44,6 @@ def cached_features(
     if stored is None:
         raise BrokenFile(f"the features just written to {place} cannot be read; check the disk")
     return stored
-
-
-def images_hash(images: Iterable[UInt8[np.ndarray, "..."]]) -> str:
-    """SHA-256 over shape, type and pixels, so that no two recordings share a key by chance."""
-    digest = hashlib.sha256()
-    for image in images:
-        digest.update(f"{image.shape}{image.dtype.str}".encode())
-        digest.update(np.ascontiguousarray(image).data)
-    return digest.hexdigest()
 
 
 @contextmanager

@@ -21,10 +21,9 @@ import numpy as np
 from jaxtyping import Float
 
 from phaser.core.demonstration import Demo, Task
-from phaser.core.streams import Streams
 from phaser.suites.libraries import Expert
 from phaser.suites.metaworld_env import MetaWorldEnv
-from phaser.suites.recording import LAYOUT, Recording
+from phaser.suites.recording import LAYOUT, Recording, demonstrate
 
 Stage = frozenset[int]
 """First lines of the arms that ran, in the file of the expert's class."""
@@ -79,24 +78,19 @@ def staged_demo(
 ) -> StagedDemo | None:
     """The demonstration that `record_episode` records for this seed, unseen by any camera."""
     recording = recording or Recording()
-    noise = Streams(seed).named("expert noise", env.task.name)()
     expert = StagedExpert(env.task.name)
-    env.place(seed)
-    states, actions, stages = [], [], []
-    steps_left, solved = recording.max_steps, False
-    while steps_left > 0:
+    states: list[np.ndarray] = []
+    actions: list[np.ndarray] = []
+    stages: list[Stage] = []
+
+    def decide() -> np.ndarray:
         action, stage = expert.decide(env.full_state)
         states.append(env.full_state[:4])
         actions.append(action)
         stages.append(stage)
-        executed = action.copy()
-        executed[list(LAYOUT.motion)] += noise.normal(0.0, recording.noise, len(LAYOUT.motion))
-        success = env.step(executed)
-        steps_left -= 1
-        if success and not solved:
-            solved = True
-            steps_left = min(steps_left, recording.steps_after_success - 1)
-    if not solved:
+        return action
+
+    if not demonstrate(env, seed, recording, decide):
         return None
     demo = Demo(
         task=env.task.name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 
 from phaser.core.demonstration import ActionLayout, Task
 from phaser.core.errors import BadInput
+from phaser.core.ports import Observation
 from phaser.core.streams import Streams
 from phaser.demos.lerobot_layout import Shapes, Sidecar
 from phaser.demos.lerobot_writer import Episode, write_dataset
@@ -111,26 +112,16 @@ def _episodes(task: Task, split: str, recording: Recording) -> Iterator[Episode]
 
 def record_episode(env: MetaWorldEnv, seed: int, recording: Recording) -> Episode | None:
     """One demonstration, or nothing when the expert does not solve this layout in time."""
-    noise = Streams(seed).named("expert noise", env.task.name)()
     expert = Expert(env.task.name)
-    observation = env.reset(seed)
-    observations, actions = [], []
-    steps_left = recording.max_steps
-    solved = False
-    while steps_left > 0:
-        action = expert.act(env.full_state)
-        observations.append(observation)
-        actions.append(action)
-        executed = action.copy()
-        executed[list(LAYOUT.motion)] += noise.normal(0.0, recording.noise, len(LAYOUT.motion))
-        success = env.step(executed)
-        steps_left -= 1
-        if success and not solved:
-            solved = True
-            steps_left = min(steps_left, recording.steps_after_success - 1)
-        if steps_left > 0:
-            observation = env.observe()
-    if not solved:
+    observations: list[Observation] = []
+    actions: list[np.ndarray] = []
+
+    def decide() -> np.ndarray:
+        observations.append(env.observe())
+        actions.append(expert.act(env.full_state))
+        return actions[-1]
+
+    if not demonstrate(env, seed, recording, decide):
         return None
     return Episode(
         instruction=env.task.instruction,
@@ -138,3 +129,24 @@ def record_episode(env: MetaWorldEnv, seed: int, recording: Recording) -> Episod
         states=np.array([seen.state for seen in observations], np.float32),
         images={name: np.stack([seen.images[name] for seen in observations]) for name in CAMERAS},
     )
+
+
+def demonstrate(
+    env: MetaWorldEnv, seed: int, recording: Recording, decide: Callable[[], np.ndarray]
+) -> bool:
+    """Carry out what `decide` says, with noise on the motion; whether the task was solved.
+
+    Goes on for a few steps after success, so that the demonstration shows the solved task.
+    """
+    noise = Streams(seed).named("expert noise", env.task.name)()
+    env.place(seed)
+    steps_left, solved = recording.max_steps, False
+    while steps_left > 0:
+        executed = decide().copy()
+        executed[list(LAYOUT.motion)] += noise.normal(0.0, recording.noise, len(LAYOUT.motion))
+        success = env.step(executed)
+        steps_left -= 1
+        if success and not solved:
+            solved = True
+            steps_left = min(steps_left, recording.steps_after_success - 1)
+    return solved
