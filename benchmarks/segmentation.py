@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks import segmentation_tables
-from benchmarks.boundary_rules import Find, Rule, rules
+from benchmarks.boundary_rules import OURS, RULES, Find, Rule, rules
 from benchmarks.carrying import carried_errors, event_share, whole_agreement
 from benchmarks.stage_truth import Example, TaskExamples, examples, roll_out, segmentation
 from phaser.core.demonstration import ActionLayout, Demo
 from phaser.core.files import write_json, write_text
 from phaser.phases.agreement import agreement
 from phaser.phases.align import Alignment
-from phaser.phases.autopc import STEADY
 from phaser.phases.candidates import candidates
 from phaser.suites.libraries import versions
 from phaser.suites.metaworld_tasks import INSTRUCTIONS
@@ -58,7 +57,7 @@ def measure(names: Sequence[str]) -> dict[str, Any]:
         "whole": {kind: whole_agreement(reported, kind) for kind in KINDS},
         "speed": _speed(),
     }
-    find = _chosen_steady(found["rules"])
+    find = _chosen_of_ours(found["rules"])
     found["styles"] = _by_style(find, reported)
     found["per_task"] = {task.task: _f1(find, task.scripted, 5) for task in reported}
     found["other_truths"] = {
@@ -69,15 +68,14 @@ def measure(names: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _chosen_steady(rows: Sequence[dict[str, Any]]) -> Find:
-    """The steady rules at the chosen setting, for a closer look."""
-    name, setting = next(
-        (row["name"], row["setting"])
-        for row in rows
-        if "steady" in row["name"] and not row["knows_count"]
+def _chosen_of_ours(rows: Sequence[dict[str, Any]]) -> Find:
+    """Auto-PC at the chosen setting, for a closer look."""
+    row, rule = next(
+        (row, rule)
+        for row, rule in zip(rows, rules(), strict=True)
+        if rule.name == OURS and not rule.knows_count
     )
-    rule = next(one for one in rules() if one.name == name and not one.knows_count)
-    return rule.choices[setting]
+    return rule.choices[row["setting"]]
 
 
 def _measured(
@@ -153,10 +151,10 @@ def _speed() -> dict[str, float]:
     ]
     begin = time.thread_time()
     for index in range(MANY_EPISODES):
-        candidates(made[index % len(made)], STEADY.signals)
+        candidates(made[index % len(made)], RULES)
     stage_one = time.thread_time() - begin
     begin = time.thread_time()
-    Alignment().carry(made[0], (60, 120, 180, 240), made)
+    Alignment().carry((60, 120, 180, 240), made, reference=0)
     aligning = time.thread_time() - begin
     return {
         "episodes": MANY_EPISODES,

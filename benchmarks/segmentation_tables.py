@@ -33,13 +33,13 @@ def _rules(rows: Any) -> list[str]:
 
 
 def _styles(styles: Mapping[str, Any]) -> list[str]:
-    lines = ["| steady rules, style | F1 ±5 | ±10 | over |", "|---|---|---|---|"]
+    lines = ["| Auto-PC stage 1, style | F1 ±5 | ±10 | over |", "|---|---|---|---|"]
     return [*lines, *(f"| {name} | {_cells(one)} |" for name, one in styles.items()), ""]
 
 
 def _truths(truths: Mapping[str, Any]) -> list[str]:
     lines = [
-        "| steady rules, shortest true stage | scripted F1 ±5 | ±10 | over "
+        "| Auto-PC stage 1, shortest true stage | scripted F1 ±5 | ±10 | over "
         "| teleoperated F1 ±5 | ±10 | over |",
         "|---|---|---|---|---|---|---|",
     ]
@@ -63,7 +63,7 @@ def _carried(found: Mapping[str, Any]) -> list[str]:
         ]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     shares = ", ".join(f"{share:.0%} ({kind})" for kind, share in found["event_share"].items())
-    return [*lines, "", f"Aligned boundaries that an event placed: {shares}.", ""]
+    return [*lines, "", f"Carried boundaries that an event placed: {shares}.", ""]
 
 
 def _whole(whole: Mapping[str, Any]) -> list[str]:

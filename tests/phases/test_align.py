@@ -8,9 +8,9 @@ from synthetic import LAYOUT, scripted_demo
 
 from phaser.core.demonstration import Demo
 from phaser.core.errors import BadInput
-from phaser.phases.align import Alignment, Placed
+from phaser.phases.align import Alignment
 from phaser.phases.autopc import AutoPC
-from phaser.phases.signals import STEADY_RULES
+from phaser.phases.transfer import Placed
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
@@ -39,9 +39,14 @@ REFERENCE = moving((X, 20), (Y, 20), (Z, 20))
 RULE = Alignment()
 
 
+def carried(reference, boundaries, other):
+    """The boundaries of the first of two demonstrations in the second."""
+    return RULE.carry(boundaries, [reference, other], reference=0)[1]
+
+
 def test_boundaries_follow_the_events_of_a_demonstration_with_another_pace():
     other = moving((X, 40), (Y, 10), (Z, 12))
-    (placed,) = RULE.carry(REFERENCE, (20, 40), [other])
+    placed = carried(REFERENCE, (20, 40), other)
     assert steps(placed) == [40, 50]
     assert sources(placed) == ["event", "event"]
 
@@ -49,14 +54,14 @@ def test_boundaries_follow_the_events_of_a_demonstration_with_another_pace():
 def test_an_event_of_another_kind_is_passed_over():
     # Nearer to the ratio a turn the reference does not know; the one it knows is later.
     other = moving((X, 20), ((-1.0, 0.0, 0.0), 15), (X, 15), (Y, 20), (Z, 20))
-    (placed,) = RULE.carry(REFERENCE, (20, 40), [other])
+    placed = carried(REFERENCE, (20, 40), other)
     assert steps(placed) == [50, 70]
 
 
 def test_a_boundary_without_its_event_lies_between_its_neighbours_by_ratio():
     reference = moving((X, 20), (Y, 20), (Z, 20), (X, 20))
     other = moving((X, 40), (Z, 40), (X, 40))
-    (placed,) = RULE.carry(reference, (20, 30, 60), [other])
+    placed = carried(reference, (20, 30, 60), other)
     assert placed[2] == Placed(step=80, source="event")
     assert "ratio" in sources(placed)[:2]
     assert steps(placed) == sorted(steps(placed))
@@ -64,29 +69,30 @@ def test_a_boundary_without_its_event_lies_between_its_neighbours_by_ratio():
 
 def test_without_events_all_boundaries_stay_at_their_ratios():
     still = demo_of(np.zeros((120, 4)))
-    (placed,) = RULE.carry(REFERENCE, (20, 40), [still])
+    placed = carried(REFERENCE, (20, 40), still)
     assert steps(placed) == [40, 80]
     assert sources(placed) == ["ratio", "ratio"]
 
 
 def test_the_reference_keeps_its_own_boundaries():
-    (placed,) = RULE.carry(REFERENCE, (7, 33), [REFERENCE])
+    other = moving((X, 40), (Y, 10), (Z, 12))
+    placed = RULE.carry((7, 33), [other, REFERENCE], reference=1)[1]
     assert steps(placed) == [7, 33]
 
 
 def test_no_boundaries_are_carried_to_none():
-    assert RULE.carry(REFERENCE, (), [moving((X, 10))]) == ((),)
+    assert carried(REFERENCE, (), moving((X, 10))) == ()
 
 
 @pytest.mark.parametrize("wrong", [(0, 20), (20, 20), (40, 20), (20, 60)])
 def test_boundaries_out_of_order_or_outside_are_refused(wrong):
     with pytest.raises(BadInput, match="expected increasing steps inside"):
-        RULE.carry(REFERENCE, wrong, [REFERENCE])
+        carried(REFERENCE, wrong, REFERENCE)
 
 
 def test_a_demonstration_shorter_than_its_phases_is_refused():
     with pytest.raises(BadInput, match="2 frames cannot hold 3 phases"):
-        RULE.carry(REFERENCE, (20, 40), [moving((X, 2))])
+        carried(REFERENCE, (20, 40), moving((X, 2)))
 
 
 @pytest.mark.parametrize("wrong", [{"unmatched": -1.0}, {"surroundings": 0}])
@@ -95,14 +101,13 @@ def test_senseless_prices_and_counts_are_refused(wrong):
         Alignment(**wrong)
 
 
-def test_auto_pc_aligns_on_request():
+def test_auto_pc_aligns():
     demos = [
         scripted_demo((12, 6, 14), index=0),
         scripted_demo((12, 6, 14), index=1),
         scripted_demo((30, 8, 12), index=2),
     ]
-    auto = AutoPC(boundaries="aligned", min_score=0.18, signals=STEADY_RULES)
-    assert [one.boundaries for one in auto.segment(demos)] == [(12, 18), (12, 18), (30, 38)]
+    assert [one.boundaries for one in AutoPC().segment(demos)] == [(12, 18), (12, 18), (30, 38)]
 
 
 @settings(max_examples=60, deadline=None)
@@ -120,7 +125,7 @@ def test_any_demonstration_gets_every_boundary_in_order_and_every_phase_its_fram
         for length in lengths
     )
     wanted = sorted({min(max(int(cut * lengths[0]), 1), lengths[0] - 1) for cut in cuts})
-    (placed,) = RULE.carry(reference, wanted, [other])
+    placed = carried(reference, wanted, other)
     phases = np.diff([0, *steps(placed), lengths[1]])
     assert len(placed) == len(wanted)
     assert phases.min() >= min(3, lengths[1] // (len(wanted) + 1))

@@ -10,7 +10,7 @@ from synthetic import LAYOUT, scripted_demo
 
 from phaser.core.demonstration import ActionLayout, Demo
 from phaser.phases.candidates import candidates
-from phaser.phases.signals import SignalRules, signals
+from phaser.phases.signals import PAPER_RULES, SignalRules, signals
 
 RULES = SignalRules()
 
@@ -22,7 +22,7 @@ def demo_of(actions, layout=LAYOUT):
 
 
 def test_the_score_is_the_weighted_sum_of_its_three_terms():
-    found = signals(scripted_demo(), RULES)
+    found = signals(scripted_demo(), PAPER_RULES)
     expected = 0.3 * found.motion_change + 1.0 * abs(found.gripper_change) + 0.4 * found.slow_onset
     np.testing.assert_allclose(found.score, expected)
     # Step 12: x stops (change 1 of scale 1) and z stops (1 of 1): ‖Δa‖ = √2; the gripper closes

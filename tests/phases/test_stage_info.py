@@ -7,6 +7,7 @@ from synthetic import scripted_demo
 
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.phases.stage_info import (
+    EpisodeStages,
     RatioPhase,
     RatioSegmenter,
     TaskStages,
@@ -32,6 +33,25 @@ def test_what_is_written_is_read_back(tmp_path):
     tasks = {"open": TaskStages(instruction="open it", phases=PULL, source="human")}
     write_stage_info(tmp_path / "stage_info.json", tasks)
     assert read_stage_info(tmp_path / "stage_info.json") == tasks
+
+
+def test_it_says_of_every_boundary_whether_an_event_or_the_ratio_put_it_there(tmp_path):
+    episodes = (
+        EpisodeStages(episode=0, num_frames=20, boundaries=(17,), sources=("event",)),
+        EpisodeStages(episode=1, num_frames=40, boundaries=(34,)),
+    )
+    stages = TaskStages(instruction="open it", phases=PULL, source="auto", episodes=episodes)
+    write_stage_info(tmp_path / "stage_info.json", {"open": stages})
+    assert read_stage_info(tmp_path / "stage_info.json")["open"].episodes == episodes
+
+
+@pytest.mark.parametrize("sources", [["guess"], ["event", "ratio"], "event", [3]])
+def test_sources_that_do_not_fit_the_boundaries_are_refused(tmp_path, sources):
+    episode = {"episode": 0, "num_frames": 20, "boundaries": [17], "sources": sources}
+    path = tmp_path / "stage_info.json"
+    path.write_text(json.dumps({"open": entry(episodes=[episode])}))
+    with pytest.raises(BrokenFile, match="sources"):
+        read_stage_info(path)
 
 
 def test_ratios_become_phases_of_every_demonstration():

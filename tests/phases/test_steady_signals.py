@@ -1,4 +1,4 @@
-"""The steady rules: pauses, single twitches and slow drifts make no boundary."""
+"""The score stays steady: pauses, single twitches and slow drifts make no boundary."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,8 @@ from synthetic import LAYOUT
 
 from phaser.core.demonstration import Demo
 from phaser.core.errors import BadInput
-from phaser.phases.autopc import STEADY, AutoPC
-from phaser.phases.signals import STEADY_RULES, SignalRules, _quantile, signals
+from phaser.phases.autopc import AutoPC
+from phaser.phases.signals import PAPER_RULES, SignalRules, _quantile, signals
 
 TURN = 20
 
@@ -37,7 +37,7 @@ def turning(pause=0):
 
 @pytest.mark.parametrize("pause", [0, 5, 12, 40])
 def test_a_pause_belongs_to_the_phase_it_interrupts(pause):
-    found = STEADY.segment([demo_of(turning(pause))])[0]
+    found = AutoPC().segment([demo_of(turning(pause))])[0]
     assert found.boundaries == (TURN + pause,)
 
 
@@ -45,47 +45,45 @@ def test_a_trembling_pause_is_still_a_pause():
     actions = turning(20)
     still = slice(TURN // 2, TURN // 2 + 20)
     actions[still, :3] += np.random.default_rng(0).normal(0, 0.1, (20, 3))
-    assert STEADY.segment([demo_of(actions)])[0].boundaries == (TURN + 20,)
+    assert AutoPC().segment([demo_of(actions)])[0].boundaries == (TURN + 20,)
 
 
 def test_a_pause_in_which_the_gripper_closes_is_a_boundary():
     actions = turning(20)
     actions[TURN // 2 + 10 :, 3] = 1.0
-    assert STEADY.segment([demo_of(actions)])[0].boundaries == (TURN // 2 + 10, TURN + 20)
+    assert AutoPC().segment([demo_of(actions)])[0].boundaries == (TURN // 2 + 10, TURN + 20)
 
 
 def test_a_twitch_that_does_not_last_is_no_boundary():
     actions = turning()
     actions[8, :2] = [-1.0, 1.0]
-    assert STEADY.segment([demo_of(actions)])[0].boundaries == (TURN,)
-    # The default rules see two changes of full size there.
-    assert signals(demo_of(actions), SignalRules()).motion_change[8:10].min() > 1
+    assert AutoPC().segment([demo_of(actions)])[0].boundaries == (TURN,)
+    # One step against the next, as in the paper, there are two changes of full size.
+    assert signals(demo_of(actions), PAPER_RULES).motion_change[8:10].min() > 1
 
 
 def test_slowing_down_evenly_is_no_boundary():
     speed = np.linspace(1, 0.3, 60)
     actions = np.stack([speed, 0 * speed, 0 * speed, -np.ones(60)], axis=1)
-    assert STEADY.segment([demo_of(actions)])[0].boundaries == ()
+    assert AutoPC().segment([demo_of(actions)])[0].boundaries == ()
 
 
-def test_the_default_rules_are_the_papers_difference_of_neighbours():
+def test_the_papers_rules_are_the_difference_of_neighbours():
     actions = np.random.default_rng(0).normal(size=(50, 4))
     scaled = actions[:, :3] / np.quantile(np.abs(actions[:, :3]), 0.95, axis=0)
     expected = np.linalg.norm(np.diff(scaled, axis=0), axis=1)
-    found = signals(demo_of(actions), SignalRules()).motion_change
+    found = signals(demo_of(actions), PAPER_RULES).motion_change
     np.testing.assert_allclose(found[1:], expected)
-    assert AutoPC().signals == SignalRules()
-    assert AutoPC().boundaries == "per-demo"
 
 
 @pytest.mark.parametrize("num_frames", [1, 2, 4, 5, 9])
 def test_short_demonstrations_are_scored_too(num_frames):
     actions = np.random.default_rng(1).normal(size=(num_frames, 4))
-    assert np.isfinite(signals(demo_of(actions), STEADY_RULES).score).all()
+    assert np.isfinite(signals(demo_of(actions), SignalRules()).score).all()
 
 
 def test_without_any_motion_there_is_one_phase():
-    assert STEADY.segment([demo_of(np.zeros((30, 4)))])[0].boundaries == ()
+    assert AutoPC().segment([demo_of(np.zeros((30, 4)))])[0].boundaries == ()
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,16 @@ def test_it_has_about_a_fifth_of_a_million_weights(settings):
     assert sum(weight.numel() for weight in policy.state_dict().values()) == count
 
 
+@pytest.mark.parametrize("settings", VARIANTS, ids=str)
+def test_an_action_does_not_depend_on_the_others_in_the_batch_to_the_bit(settings):
+    policy = settings.build(CONTRACT, STREAM)
+    seen = images(3, count=9)
+    streams = [Streams(0).named("act", k) for k in range(9)]
+    together = policy.act(observations(seen), streams)
+    for k, (one, stream) in enumerate(zip(observations(seen), streams, strict=True)):
+        np.testing.assert_array_equal(policy.act([one], [stream])[0], together[k])
+
+
 def test_building_neither_reads_nor_disturbs_torch_randomness():
     torch.manual_seed(5)
     expected = torch.rand(3)

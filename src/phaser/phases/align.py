@@ -9,9 +9,8 @@ that finds no event is placed by ratio between its matched neighbours, and says 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -19,19 +18,10 @@ from jaxtyping import Float, Int
 from phaser.core.demonstration import Demo
 from phaser.core.errors import BadInput
 from phaser.phases.candidates import candidates
-from phaser.phases.signals import STEADY_RULES, SignalRules, closing, scaled_motion
-from phaser.phases.transfer import by_ratio
+from phaser.phases.signals import SignalRules, closing, scaled_motion
+from phaser.phases.transfer import Placed, by_ratio
 
-Source = Literal["event", "ratio"]
 _GRIPPER_REACH = 2
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Placed:
-    """A boundary in the other demonstration, and whether an event or the ratio put it there."""
-
-    step: int
-    source: Source
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,7 +41,7 @@ class Alignment:
     min_phase_frames: int = 3
     max_candidates: int = 16
     """Events of the other demonstration that are tried; more than stage 1 reports."""
-    signals: SignalRules = STEADY_RULES
+    signals: SignalRules = field(default_factory=SignalRules)
 
     def __post_init__(self) -> None:
         prices = (self.time_weight, self.motion_weight, self.gripper_weight, self.unmatched)
@@ -60,22 +50,24 @@ class Alignment:
             raise BadInput(f"prices {prices}, counts {counts}; expected at least 0 and at least 1")
 
     def carry(
-        self, reference: Demo, boundaries: Sequence[int], demos: Sequence[Demo]
+        self, boundaries: Sequence[int], demos: Sequence[Demo], *, reference: int
     ) -> tuple[tuple[Placed, ...], ...]:
-        """The reference's boundaries in each demonstration, one for one and in order.
+        """The boundaries of demonstration `reference` in each one, one for one and in order.
 
         In the reference itself they stay where they are.
         """
-        edges = [0, *boundaries, reference.num_frames]
+        typical = demos[reference]
+        edges = [0, *boundaries, typical.num_frames]
         if any(later <= earlier for earlier, later in pairwise(edges)):
             raise BadInput(
-                f"boundaries {list(boundaries)} of {reference.num_frames} frames; "
+                f"boundaries {list(boundaries)} of {typical.num_frames} frames; "
                 "expected increasing steps inside the demonstration"
             )
-        wanted = self._surroundings(reference, np.array(boundaries, dtype=np.intp))
+        wanted = self._surroundings(typical, np.array(boundaries, dtype=np.intp))
         own = tuple(Placed(step=step, source="event") for step in boundaries)
         return tuple(
-            own if demo is reference else self._place(edges, wanted, demo) for demo in demos
+            own if position == reference else self._place(edges, wanted, demo)
+            for position, demo in enumerate(demos)
         )
 
     def _place(

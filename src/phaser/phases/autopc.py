@@ -18,10 +18,10 @@ from phaser.phases.align import Alignment
 from phaser.phases.candidates import Candidate, candidates
 from phaser.phases.labels import labels
 from phaser.phases.representative import representative
-from phaser.phases.signals import STEADY_RULES, SignalRules
-from phaser.phases.transfer import Landmark, by_ratio, snapped
+from phaser.phases.signals import SignalRules
+from phaser.phases.transfer import Placed, by_ratio
 
-Boundaries = Literal["per-demo", "ratio", "aligned"]
+Boundaries = Literal["per-demo", "ratio"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,15 +29,12 @@ class AutoPC:
     """Cuts every demonstration of a task into the same phases, without annotation."""
 
     boundaries: Boundaries = "per-demo"
-    """"ratio" copies the representative's ratios (the paper); "per-demo" snaps to own events;
-    "aligned" matches events in order, by motion, gripper and pace."""
+    """"per-demo" finds the same events, in order, in every demonstration; "ratio" copies the
+    representative's ratios (the paper)."""
     max_phases: int = 5
     min_phase_frames: int = 3
-    min_score: float = 0.45
-    """Below this score a candidate is no boundary; with none left, one phase. Just above the weight
-    of a slow onset, which alone does not make a phase: a pause belongs to the one it is in."""
-    snap_window: float = 0.15
-    """How far from its ratio a boundary may snap, as a share of the demonstration."""
+    min_score: float = 0.18
+    """Below this score a candidate is no boundary; with none left, one phase."""
     signals: SignalRules = field(default_factory=SignalRules)
 
     def __post_init__(self) -> None:
@@ -51,25 +48,25 @@ class AutoPC:
             )
 
     def segment(self, demos: Sequence[Demo]) -> tuple[Segmentation, ...]:
-        typical = demos[representative(demos)]
+        position = representative(demos)
+        typical = demos[position]
         chosen = self.strongest(candidates(typical, self.signals), typical.num_frames)
-        names = labels(chosen)
-        return tuple(
-            Segmentation.from_boundaries(steps, num_frames=demo.num_frames, labels=names)
-            for demo, steps in zip(demos, self._carried(typical, chosen, demos), strict=True)
-        )
+        carried = self.carry([one.step for one in chosen], demos, reference=position)
+        return segmentations(carried, demos, labels(chosen))
 
-    def _carried(
-        self, typical: Demo, chosen: Sequence[Candidate], demos: Sequence[Demo]
-    ) -> list[list[int]]:
-        if self.boundaries == "aligned":
+    def carry(
+        self, boundaries: Sequence[int], demos: Sequence[Demo], *, reference: int
+    ) -> tuple[tuple[Placed, ...], ...]:
+        """The boundaries of demonstration `reference` in every one; there they stay."""
+        if self.boundaries == "per-demo":
             rule = Alignment(min_phase_frames=self.min_phase_frames, signals=self.signals)
-            placed = rule.carry(typical, [one.step for one in chosen], demos)
-            return [[one.step for one in steps] for steps in placed]
-        landmarks = [
-            Landmark(ratio=one.step / typical.num_frames, evidence=one.evidence) for one in chosen
-        ]
-        return [self._transfer(landmarks, demo) for demo in demos]
+            return rule.carry(boundaries, demos, reference=reference)
+        ratios = [step / demos[reference].num_frames for step in boundaries]
+        own = tuple(Placed(step=step, source="event") for step in boundaries)
+        return tuple(
+            own if position == reference else _placed_by_ratio(ratios, demo)
+            for position, demo in enumerate(demos)
+        )
 
     def strongest(self, found: Sequence[Candidate], num_frames: int) -> list[Candidate]:
         """The highest candidates that leave every phase its shortest length, in order of time."""
@@ -82,21 +79,19 @@ class AutoPC:
                 chosen.append(candidate)
         return sorted(chosen, key=lambda one: one.step)
 
-    def _transfer(self, landmarks: Sequence[Landmark], demo: Demo) -> list[int]:
-        if self.boundaries == "ratio":
-            return by_ratio(
-                [landmark.ratio for landmark in landmarks],
-                num_frames=demo.num_frames,
-                min_phase_frames=1,
-            )
-        return snapped(
-            landmarks,
-            candidates(demo, self.signals),
-            num_frames=demo.num_frames,
-            min_phase_frames=self.min_phase_frames,
-            window=self.snap_window,
+
+def segmentations(
+    carried: Sequence[Sequence[Placed]], demos: Sequence[Demo], names: Sequence[str]
+) -> tuple[Segmentation, ...]:
+    """The phases between the placed boundaries of each demonstration."""
+    return tuple(
+        Segmentation.from_boundaries(
+            [one.step for one in placed], num_frames=demo.num_frames, labels=names
         )
+        for placed, demo in zip(carried, demos, strict=True)
+    )
 
 
-STEADY = AutoPC(boundaries="aligned", min_score=0.18, signals=STEADY_RULES)
-"""Measured against ground truth (docs/segmentation.md): finds more, and also in teleoperation."""
+def _placed_by_ratio(ratios: Sequence[float], demo: Demo) -> tuple[Placed, ...]:
+    steps = by_ratio(ratios, num_frames=demo.num_frames, min_phase_frames=1)
+    return tuple(Placed(step=step, source="ratio") for step in steps)

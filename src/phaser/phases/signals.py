@@ -1,12 +1,10 @@
 """The boundary score of a demonstration, Auto-PC stage 1 (paper, appendix on Auto-PC).
 
 b(t) = 0.3 ‖Δa‖ + 1.0 |Δgripper| + 0.4 [‖a‖ < τ_v]. The paper leaves open the scale of a, the value
-of τ_v, and what an idle stretch does; `SignalRules` names our choices. Motion is scaled by its own
-95 % quantile per dimension, the gripper by the range of its command, and a slow stretch counts
-where it begins, so that a long pause is one event and not one per step.
-
-`STEADY_RULES` are the same score made fit for teleoperation (docs/segmentation.md): pauses are cut
-out before the change of motion is taken, and a change counts only as far as it lasts.
+of τ_v, and what an idle stretch does; `SignalRules` names our choices, measured against ground
+truth (docs/segmentation.md). Motion is scaled by its own strong motion, the gripper by the range of
+its command. Pauses are cut out before the change of motion is taken, and a change counts only as
+far as it lasts: teleoperated commands pause, jump and tremble.
 """
 
 from __future__ import annotations
@@ -31,11 +29,12 @@ class SignalRules:
     """α of the paper: weight of the change of motion."""
     gripper_weight: float = 1.0
     """β of the paper: weight of the change of the gripper command."""
-    slow_weight: float = 0.4
-    """γ of the paper: weight of the onset of a slow stretch."""
+    slow_weight: float = 0.0
+    """γ of the paper (there 0.4): weight of the onset of a slow stretch. A pause belongs to the
+    phase it is in, so it makes no boundary here."""
     scale_quantile: float = 0.95
     """A motion dimension is divided by this quantile of its absolute value."""
-    scale_floor: float = 0.1
+    scale_floor: float = 1.0
     """No dimension's scale falls below this share of the largest, else jitter is blown up."""
     slow_quantile: float = 0.15
     """τ_v: the speed below which a step is slow, as a quantile of the demonstration's speeds."""
@@ -49,11 +48,11 @@ class SignalRules:
     """Change of the scaled gripper command that counts as closing or opening."""
     turn_evidence: float = 0.5
     """Change of the scaled motion that counts as a turn."""
-    change_window: int = 1
+    change_window: int = 2
     """The change of motion is between the means of this many steps on either side."""
-    context_window: int = 0
+    context_window: int = 8
     """A change counts only as far as it shows between the means of this many steps too; 0: off."""
-    idle_speed: float = 0.0
+    idle_speed: float = 0.2
     """A pause is a full suppression window with a scaled speed of at most this; 0: none is cut."""
 
     def __post_init__(self) -> None:
@@ -64,10 +63,10 @@ class SignalRules:
             )
 
 
-STEADY_RULES = SignalRules(
-    scale_floor=1.0, slow_weight=0.0, change_window=2, context_window=8, idle_speed=0.2
+PAPER_RULES = SignalRules(
+    slow_weight=0.4, scale_floor=0.1, change_window=1, context_window=0, idle_speed=0.0
 )
-"""Chosen on one half of Meta-World's tasks, scripted and as if teleoperated; min_score 0.18."""
+"""The paper's score to the letter, one step against the next: for comparison."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

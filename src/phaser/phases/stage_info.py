@@ -12,19 +12,20 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from phaser.core.demonstration import Demo
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.files import read_json, write_json
 from phaser.core.segmentation import Segmentation
-from phaser.phases.transfer import by_ratio
+from phaser.phases.transfer import Source, by_ratio
 
 _ROUNDING = 1e-6
 _TASK_KEYS = {"instruction", "source", "phases"}
 _OPTIONAL_KEYS = frozenset({"flag", "episodes"})
 _PHASE_KEYS = {"name", "start_ratio", "end_ratio"}
 _EPISODE_KEYS = {"episode", "num_frames", "boundaries"}
+_EPISODE_OPTIONAL = frozenset({"sources"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,6 +66,16 @@ class EpisodeStages:
     episode: int
     num_frames: int
     boundaries: tuple[int, ...]
+    sources: tuple[Source, ...] = ()
+    """For each boundary whether an event or the ratio put it there; empty when not known."""
+
+    def __post_init__(self) -> None:
+        known = set(self.sources) <= set(get_args(Source))
+        if not known or len(self.sources) not in (0, len(self.boundaries)):
+            raise BadInput(
+                f"episode {self.episode} has sources {list(self.sources)} for "
+                f"{len(self.boundaries)} boundaries; expected 'event' or 'ratio' for each, or none"
+            )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -171,15 +182,17 @@ def _to_json(stages: TaskStages) -> dict[str, Any]:
     if stages.flag:
         entry["flag"] = stages.flag
     if stages.episodes:
-        entry["episodes"] = [
-            {
-                "episode": one.episode,
-                "num_frames": one.num_frames,
-                "boundaries": list(one.boundaries),
-            }
-            for one in stages.episodes
-        ]
+        entry["episodes"] = [_episode_to_json(one) for one in stages.episodes]
     return entry
+
+
+def _episode_to_json(one: EpisodeStages) -> dict[str, Any]:
+    entry = {
+        "episode": one.episode,
+        "num_frames": one.num_frames,
+        "boundaries": list(one.boundaries),
+    }
+    return entry | ({"sources": list(one.sources)} if one.sources else {})
 
 
 def _phase(entry: Any, where: str) -> RatioPhase:
@@ -192,7 +205,7 @@ def _phase(entry: Any, where: str) -> RatioPhase:
 
 
 def _episode(entry: Any, where: str) -> EpisodeStages:
-    _check_keys(entry, _EPISODE_KEYS, f"{where}, episode")
+    _check_keys(entry, _EPISODE_KEYS, f"{where}, episode", optional=_EPISODE_OPTIONAL)
     boundaries = entry["boundaries"]
     if not isinstance(boundaries, list):
         raise BrokenFile(f"{where}: episode boundaries {boundaries!r}; expected a list of steps")
@@ -200,7 +213,14 @@ def _episode(entry: Any, where: str) -> EpisodeStages:
         episode=_whole(entry["episode"], f"{where}: episode"),
         num_frames=_whole(entry["num_frames"], f"{where}: num_frames"),
         boundaries=tuple(_whole(step, f"{where}: boundary") for step in boundaries),
+        sources=_sources(entry.get("sources", []), where),
     )
+
+
+def _sources(value: Any, where: str) -> tuple[Source, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise BrokenFile(f"{where}: episode sources {value!r}; expected a list of words")
+    return tuple(value)
 
 
 def _check_keys(

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from phaser.core.demonstration import Demo
 from phaser.core.errors import BadInput
 from phaser.core.segmentation import Segmentation
-from phaser.phases.autopc import AutoPC
+from phaser.phases.autopc import AutoPC, segmentations
 from phaser.phases.candidates import Candidate, candidates
+from phaser.phases.labels import labels
 from phaser.phases.representative import representative
 from phaser.phases.stage_info import EpisodeStages, RatioPhase, TaskStages
-from phaser.phases.transfer import Landmark, by_ratio, snapped
+from phaser.phases.transfer import Source
 from phaser.phases.verify_answer import AnswerRules, Verdict, Violations, check_answer
 from phaser.phases.vlm import Vlm
 from phaser.phases.vlm_frames import chosen_steps, read_frames
@@ -101,6 +102,8 @@ class TaskPhases:
     segmentations: tuple[Segmentation, ...]
     demos: tuple[int, ...]
     """The number of each demonstration in its dataset."""
+    boundary_sources: tuple[tuple[Source, ...], ...]
+    """For each boundary of each demonstration, whether an event or the ratio put it there."""
     representative: int
     """Position of the demonstration that was looked at."""
     source: str
@@ -117,8 +120,15 @@ class TaskPhases:
             for one in typical.phases
         )
         episodes = tuple(
-            EpisodeStages(episode=number, num_frames=one.num_frames, boundaries=one.boundaries)
-            for number, one in zip(self.demos, self.segmentations, strict=True)
+            EpisodeStages(
+                episode=number,
+                num_frames=one.num_frames,
+                boundaries=one.boundaries,
+                sources=sources,
+            )
+            for number, one, sources in zip(
+                self.demos, self.segmentations, self.boundary_sources, strict=True
+            )
         )
         return TaskStages(
             instruction=instruction,
@@ -134,59 +144,24 @@ def find_phases(
 ) -> TaskPhases:
     """Stage 1, and stage 2 when there is a verifier; a failed stage 2 is flagged, never hidden."""
     position = representative(demos)
-    numbers = tuple(demo.index for demo in demos)
-    flag = ""
-    if verifier is not None:
-        typical = demos[position]
-        outcome = verifier.verify(typical, candidates(typical, auto.signals), instruction)
-        if isinstance(outcome, Verdict):
-            return TaskPhases(
-                segmentations=_carried(outcome, typical, demos, auto),
-                demos=numbers,
-                representative=position,
-                source=VERIFIED_SOURCE,
-                verdict=outcome,
-            )
-        flag = f"not verified: {outcome.reason}"
+    typical = demos[position]
+    found = candidates(typical, auto.signals)
+    outcome = verifier.verify(typical, found, instruction) if verifier else None
+    verdict = outcome if isinstance(outcome, Verdict) else None
+    if verdict is not None:
+        steps, names = [one.step for one in verdict.boundaries], verdict.names
+    else:
+        chosen = auto.strongest(found, typical.num_frames)
+        steps, names = [one.step for one in chosen], labels(chosen)
+    carried = auto.carry(steps, demos, reference=position)
     return TaskPhases(
-        segmentations=auto.segment(demos),
-        demos=numbers,
+        segmentations=segmentations(carried, demos, names),
+        demos=tuple(demo.index for demo in demos),
+        boundary_sources=tuple(tuple(one.source for one in placed) for placed in carried),
         representative=position,
-        source=SIGNAL_SOURCE,
-        flag=flag,
-    )
-
-
-def _carried(
-    verdict: Verdict, typical: Demo, demos: Sequence[Demo], auto: AutoPC
-) -> tuple[Segmentation, ...]:
-    """The verified boundaries in every demonstration; in the one looked at, exactly."""
-    landmarks = [
-        Landmark(ratio=one.step / typical.num_frames, evidence=one.evidence)
-        for one in verdict.boundaries
-    ]
-    return tuple(
-        Segmentation.from_boundaries(
-            [one.step for one in verdict.boundaries]
-            if demo is typical
-            else _transferred(landmarks, demo, auto),
-            num_frames=demo.num_frames,
-            labels=verdict.names,
-        )
-        for demo in demos
-    )
-
-
-def _transferred(landmarks: Sequence[Landmark], demo: Demo, auto: AutoPC) -> list[int]:
-    if auto.boundaries == "ratio":
-        ratios = [landmark.ratio for landmark in landmarks]
-        return by_ratio(ratios, num_frames=demo.num_frames, min_phase_frames=1)
-    return snapped(
-        landmarks,
-        candidates(demo, auto.signals),
-        num_frames=demo.num_frames,
-        min_phase_frames=auto.min_phase_frames,
-        window=auto.snap_window,
+        source=SIGNAL_SOURCE if verdict is None else VERIFIED_SOURCE,
+        verdict=verdict,
+        flag=f"not verified: {outcome.reason}" if isinstance(outcome, Unverified) else "",
     )
 
 

@@ -7,7 +7,7 @@ themselves are the input and a small convolutional network is trained along.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -129,7 +129,11 @@ class TinyPolicy(nn.Module):
     def act(
         self, observations: Sequence[Observation], streams: Sequence[Stream]
     ) -> Float[np.ndarray, "batch chunk action"]:
-        """A chunk per observation; each stream makes that episode's noise its own."""
+        """A chunk per observation; each stream makes that episode's noise its own.
+
+        The frozen encoder sees all observations together, the trained part one at a time: products
+        of matrices round differently with their size, and an episode must not depend on the others.
+        """
         self.eval()
         stacked = {
             camera: np.stack([one.images[camera] for one in observations])
@@ -140,8 +144,11 @@ class TinyPolicy(nn.Module):
         language = torch.stack([self._embedding(one.instruction) for one in observations])
         size = self.settings.chunk_length * self.action_size
         noise = torch.from_numpy(np.stack([one().standard_normal(size) for one in streams])).float()
-        chunk = self.head.sample(self._features(inputs, states, language), noise)
-        return chunk.view(len(observations), self.settings.chunk_length, -1).numpy()
+        chunks = [
+            self.head.sample(self._features(*row), row_noise)
+            for row, row_noise in zip(_rows(inputs, states, language), noise.split(1), strict=True)
+        ]
+        return torch.cat(chunks).view(len(chunks), self.settings.chunk_length, -1).numpy()
 
     def _features(
         self, inputs: Mapping[str, Tensor], states: Tensor, language: Tensor
@@ -168,3 +175,11 @@ class TinyPolicy(nn.Module):
         if instruction not in self._embedded:
             self._embedded[instruction] = torch.from_numpy(self.embed(instruction))
         return self._embedded[instruction]
+
+
+def _rows(
+    inputs: Mapping[str, Tensor], states: Tensor, language: Tensor
+) -> Iterator[tuple[dict[str, Tensor], Tensor, Tensor]]:
+    for row in range(len(states)):
+        one = slice(row, row + 1)
+        yield {name: maps[one] for name, maps in inputs.items()}, states[one], language[one]
