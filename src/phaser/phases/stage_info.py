@@ -70,11 +70,10 @@ class EpisodeStages:
     """For each boundary whether an event or the ratio put it there; empty when not known."""
 
     def __post_init__(self) -> None:
-        known = set(self.sources) <= set(get_args(Source))
-        if not known or len(self.sources) not in (0, len(self.boundaries)):
+        if len(self.sources) not in (0, len(self.boundaries)):
             raise BadInput(
-                f"episode {self.episode} has sources {list(self.sources)} for "
-                f"{len(self.boundaries)} boundaries; expected 'event' or 'ratio' for each, or none"
+                f"episode {self.episode} has {len(self.sources)} sources for "
+                f"{len(self.boundaries)} boundaries; expected one for each, or none"
             )
 
 
@@ -218,8 +217,10 @@ def _episode(entry: Any, where: str) -> EpisodeStages:
 
 
 def _sources(value: Any, where: str) -> tuple[Source, ...]:
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise BrokenFile(f"{where}: episode sources {value!r}; expected a list of words")
+    if not isinstance(value, list) or not all(one in get_args(Source) for one in value):
+        raise BrokenFile(
+            f"{where}: episode sources {value!r}; expected a list of 'event' and 'ratio'"
+        )
     return tuple(value)
 
 
