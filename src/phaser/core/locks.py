@@ -1,0 +1,67 @@
+"""One writer at a time. The kernel frees a lock when its process dies, so none can go stale."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from phaser.core.errors import PhaserError
+from phaser.core.files import writing
+
+SHOWN_BYTES = 200
+"""How much of a lock file a message repeats; whoever wrote it, the line stays a line."""
+
+
+class InUse(PhaserError):
+    """Another process works in this folder."""
+
+
+@contextmanager
+def exclusive(path: Path, *, what: str) -> Iterator[None]:
+    """Hold the lock file `path`, or raise InUse at once; `what` names the guarded thing.
+
+    The file is there while the lock is held; one that a killed process left behind is taken over.
+    """
+    handle = _held(path, what)
+    try:
+        # For whoever is refused; the lock itself is in the kernel, not in these words.
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
+        yield
+    finally:
+        # Removed while held: whoever opened it before sees below that it is gone, and tries again.
+        path.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _held(path: Path, what: str) -> int:
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        while True:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                owner = os.pread(handle, SHOWN_BYTES, 0).decode(errors="replace")
+                os.close(handle)
+                raise InUse(_refusal(path, what, owner)) from None
+            if _is_at(handle, path):
+                return handle
+            os.close(handle)
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    """Whether the file that was opened is still the one of that name."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _refusal(path: Path, what: str, owner: str) -> str:
+    who = " ".join(owner.split()) or "another process"
+    return f"{what} {path.parent} is in use by {who}; wait until it ends, or end it"
