@@ -16,6 +16,7 @@ import numpy as np
 from benchmarks import segmentation_tables
 from benchmarks.boundary_rules import OURS, RULES, Find, Rule, rules
 from benchmarks.carrying import carried_errors, event_share, whole_agreement
+from benchmarks.f1_differences import difference
 from benchmarks.stage_truth import Example, TaskExamples, examples, roll_out, segmentation
 from phaser.core.demonstration import ActionLayout, Demo
 from phaser.core.files import write_json, write_text
@@ -57,7 +58,8 @@ def measure(names: Sequence[str]) -> dict[str, Any]:
         "whole": {kind: whole_agreement(reported, kind) for kind in KINDS},
         "speed": _speed(),
     }
-    find = _chosen_of_ours(found["rules"])
+    find = _chosen(found["rules"], OURS)
+    found["differences"] = _differences(found["rules"], reported)
     found["styles"] = _by_style(find, reported)
     found["per_task"] = {task.task: _f1(find, task.scripted, 5) for task in reported}
     found["other_truths"] = {
@@ -68,14 +70,32 @@ def measure(names: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _chosen_of_ours(rows: Sequence[dict[str, Any]]) -> Find:
-    """Auto-PC at the chosen setting, for a closer look."""
+def _chosen(rows: Sequence[dict[str, Any]], name: str, *, knows_count: bool = False) -> Find:
+    """A rule at the setting that was chosen for it, for a closer look."""
     row, rule = next(
         (row, rule)
         for row, rule in zip(rows, rules(), strict=True)
-        if rule.name == OURS and not rule.knows_count
+        if (rule.name, rule.knows_count) == (name, knows_count)
     )
     return rule.choices[row["setting"]]
+
+
+def _differences(
+    rows: Sequence[dict[str, Any]], tasks: Sequence[TaskExamples]
+) -> list[dict[str, Any]]:
+    """Auto-PC against each other rule; told the count against those that are told it, too."""
+    found = []
+    for row in rows:
+        for told in (False, True) if row["knows_count"] else (False,):
+            if row["name"] == OURS:
+                continue
+            ours = _chosen(rows, OURS, knows_count=told)
+            theirs = _chosen(rows, row["name"], knows_count=row["knows_count"])
+            found.append(
+                {"ours_told": told, "other": row["name"], "other_told": row["knows_count"]}
+                | {kind: difference(ours, theirs, tasks, kind, 5) for kind in KINDS}
+            )
+    return found
 
 
 def _measured(

@@ -8,6 +8,7 @@ def markdown(found: Mapping[str, Any]) -> str:
     return "\n".join(
         [
             *_rules(found["rules"]),
+            *_differences(found["differences"]),
             *_styles(found["styles"]),
             *_truths(found["other_truths"]),
             *_carried(found),
@@ -30,6 +31,19 @@ def _rules(rows: Any) -> list[str]:
             f"| {name} | {row['setting']} | {' | '.join(cells)} | {row['ms_per_demo']:.2f} |"
         )
     return [*lines, "", "\\* is told the true number of boundaries.", ""]
+
+
+def _differences(rows: Any) -> list[str]:
+    lines = ["| F1 ±5 of Auto-PC minus that of | scripted | teleoperated |", "|---|---|---|"]
+    for row in rows:
+        other = f"{row['other']}{' *' if row['other_told'] else ''}"
+        ours = "Auto-PC *, minus " if row["ours_told"] else ""
+        cells = [
+            f"{one['difference']:+.3f} [{one['low']:+.3f}, {one['high']:+.3f}]"
+            for one in (row["scripted"], row["teleoperated"])
+        ]
+        lines.append(f"| {ours}{other} | {' | '.join(cells)} |")
+    return [*lines, ""]
 
 
 def _styles(styles: Mapping[str, Any]) -> list[str]:
