@@ -7,12 +7,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phaser.suites.expert_stages import StagedExpert, lasting_stages, staged_demo, staged_demos
+from phaser.suites.expert_stages import lasting_stages, staged_demo, staged_demos
 from phaser.suites.libraries import Expert
 from phaser.suites.metaworld_env import MetaWorldEnv
 from phaser.suites.metaworld_tasks import task_named
 from phaser.suites.recording import Recording, record_episode
 from phaser.suites.seeds import SEEDS
+from phaser.suites.staged_expert import StagedExpert
 
 A, B, C = (frozenset({line}) for line in (10, 20, 30))
 
@@ -33,8 +34,9 @@ def test_the_unseen_demonstration_is_the_recorded_one():
     unseen = staged_demo(env, 1000, recording=recording)
     assert recorded is not None
     assert unseen is not None
-    np.testing.assert_array_equal(unseen.demo.actions, recorded.actions)
-    np.testing.assert_array_equal(unseen.demo.states, recorded.states)
+    np.testing.assert_array_equal(unseen.demo.actions, recorded[0].actions)
+    np.testing.assert_array_equal(unseen.demo.states, recorded[0].states)
+    assert unseen.stages == recorded[1]
     env.close()
 
 

@@ -6,6 +6,7 @@ import errno
 import json
 import threading
 import time
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,14 @@ import pytest
 
 from phaser.core.errors import BadInput, BrokenFile, CannotWrite
 from phaser.suites import recorder
+from phaser.suites.expert_stages import kept_stages, staged_demos
 from phaser.suites.metaworld import MetaWorld
 from phaser.suites.metaworld_env import MetaWorldEnv
 from phaser.suites.metaworld_tasks import task_named
+from phaser.suites.recorded_stages import read_stages
 from phaser.suites.recorder import ensure_recorded, is_current
 from phaser.suites.recording import Recording, record_episode
+from phaser.suites.seeds import SEEDS
 
 TINY = Recording(num_train=2, num_heldout=1)
 
@@ -62,6 +66,53 @@ def test_other_settings_are_recorded_beside_not_over(suite: MetaWorld) -> None:
     assert is_current(folders[0], task, "train", TINY)
     assert not is_current(folders[0], task, "train", noiseless)
     assert not is_current(folders[1], task, "train", noiseless)
+
+
+def test_the_stages_of_the_expert_lie_beside_the_recording_and_no_demonstration_holds_them(
+    suite: MetaWorld,
+) -> None:
+    task = suite.tasks()[0]
+    kept = read_stages(suite.recording.folder(suite.cache, task, "train"))
+    assert kept is not None
+    demos = suite.demos(task, "train")
+    assert [len(stages) for stages in kept] == [demo.num_frames for demo in demos]
+    again = staged_demos(task, SEEDS["train"], count=2, recording=TINY)
+    assert kept == tuple(one.stages for one in again)
+    assert {field.name for field in fields(demos[0])} == {
+        *("task", "index", "actions", "states", "layout", "cameras")
+    }
+
+
+def test_an_older_recording_gets_its_stages_without_a_change_to_its_frames(
+    suite: MetaWorld,
+) -> None:
+    task = suite.tasks()[0]
+    path = suite.recording.folder(suite.cache, task, "train") / "meta/expert_stages.json"
+    written, images = path.read_bytes(), suite.images_sha256(task, "train")
+    path.unlink()
+    ensure_recorded(suite.cache, task, TINY)
+    assert not path.exists()
+    kept = kept_stages(suite.cache, task, "train", TINY)
+    assert path.read_bytes() == written
+    assert kept == kept_stages(suite.cache, task, "train", TINY)
+    assert suite.images_sha256(task, "train") == images
+
+
+def test_stages_that_do_not_fit_their_recording_are_refused(
+    suite: MetaWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = suite.tasks()[0]
+    path = suite.recording.folder(suite.cache, task, "heldout") / "meta/expert_stages.json"
+    written = path.read_text()
+    path.write_text(written.replace('"start": 0', '"start": 1'))
+    with pytest.raises(BrokenFile, match=r"expert_stages\.json.*delete it"):
+        kept_stages(suite.cache, task, "heldout", TINY)
+    path.unlink()
+    # Layouts of the other split: the expert acts otherwise there.
+    monkeypatch.setitem(SEEDS, "heldout", SEEDS["train"])
+    with pytest.raises(BadInput, match="not what the expert does here"):
+        kept_stages(suite.cache, task, "heldout", TINY)
+    path.write_text(written)
 
 
 def test_the_step_limit_exceeds_the_longest_demonstration(suite: MetaWorld) -> None:
@@ -123,8 +174,8 @@ def test_noise_moves_the_arm_but_never_the_labels_of_the_gripper() -> None:
     noisy = record_episode(env, 1000, Recording(noise=0.3))
     assert clean is not None
     assert noisy is not None
-    assert np.array_equal(clean.actions[0], noisy.actions[0])
-    assert not np.array_equal(clean.states[1], noisy.states[1])
+    assert np.array_equal(clean[0].actions[0], noisy[0].actions[0])
+    assert not np.array_equal(clean[0].states[1], noisy[0].states[1])
 
 
 def test_an_expert_that_fails_leaves_no_demonstration_and_no_folder(tmp_path: Path) -> None:

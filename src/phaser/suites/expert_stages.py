@@ -1,63 +1,28 @@
-"""What stage a scripted expert is in: the ground truth that phase boundaries are measured against.
+"""What stages a scripted expert goes through: the truth that phase boundaries are measured against.
 
-Meta-World's experts are decision trees: at every step they take one arm of the `if` statements of
-their own code, which sets where the hand goes and what the gripper does. The arms that run are the
-stage. A segmenter never sees it: it is returned beside the demonstration, not in it.
+A segmenter never sees it: it is returned beside the demonstration, not in it.
 """
 
 from __future__ import annotations
 
-import ast
-import inspect
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
-from types import FrameType, ModuleType
-from typing import Any
+from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float
 
 from phaser.core.demonstration import Demo, Task
-from phaser.suites.libraries import Expert
+from phaser.core.errors import BadInput
+from phaser.demos.lerobot import open_dataset
 from phaser.suites.metaworld_env import MetaWorldEnv
+from phaser.suites.recorded_stages import read_stages, write_stages
 from phaser.suites.recording import LAYOUT, Recording, demonstrate
-
-Stage = frozenset[int]
-"""First lines of the arms that ran, in the file of the expert's class."""
+from phaser.suites.seeds import SEEDS
+from phaser.suites.staged_expert import Stage, StagedExpert
 
 SHORTEST_STAGE = 5
 """Stages shorter than this many steps are a transition or a flicker, not a stage of their own."""
-
-
-class StagedExpert(Expert):
-    """The scripted expert of a task, watched while it decides; its actions are unchanged."""
-
-    def __init__(self, task: str) -> None:
-        super().__init__(task)
-        self._file, self._arms = _arms(sys.modules[type(self._policy).__module__])
-
-    def decide(self, full_state: Float[np.ndarray, "39"]) -> tuple[Float[np.ndarray, "4"], Stage]:
-        """The action and the arms of the expert's own `if` statements that led to it."""
-        lines: set[int] = set()
-
-        def enter(frame: FrameType, event: str, argument: Any) -> Any:
-            return each_line if frame.f_code.co_filename == self._file else None
-
-        def each_line(frame: FrameType, event: str, argument: Any) -> Any:
-            lines.add(frame.f_lineno)
-            return each_line
-
-        before = sys.gettrace()
-        sys.settrace(enter)
-        try:
-            action = self.act(full_state)
-        finally:
-            sys.settrace(before)
-        taken = (first for first, last in self._arms if not lines.isdisjoint(range(first, last)))
-        return action, frozenset(taken)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -116,6 +81,30 @@ def staged_demos(
     return tuple(found)
 
 
+def kept_stages(
+    cache: Path, task: Task, split: str, recording: Recording
+) -> tuple[tuple[Stage, ...], ...]:
+    """The stages kept beside a recording.
+
+    A recording from before they were kept gets them now: its expert acts once more on the same
+    layouts, and must do exactly what was recorded.
+    """
+    folder = recording.folder(cache, task, split)
+    if (kept := read_stages(folder)) is not None:
+        return kept
+    demos = open_dataset(folder).demos()
+    again = staged_demos(task, SEEDS[split], count=len(demos), recording=recording)
+    for demo, one in zip(demos, again, strict=True):
+        if not np.array_equal(demo.actions, one.demo.actions):
+            raise BadInput(
+                f"demonstration {demo.index} in {folder} is not what the expert does here, so its "
+                "stages are not known; delete the folder to record it again"
+            )
+    stages = tuple(one.stages for one in again)
+    write_stages(folder, task, stages)
+    return stages
+
+
 def lasting_stages(
     stages: Sequence[Stage], *, shortest: int = SHORTEST_STAGE
 ) -> tuple[tuple[Stage, int], ...]:
@@ -135,19 +124,3 @@ def lasting_stages(
             found.append((stages[start], left_at if found else 0))
         left_at = stop
     return tuple(found)
-
-
-@cache
-def _arms(module: ModuleType) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """The file of an expert, and the line spans of all arms of all `if` statements in it."""
-    file = inspect.getsourcefile(module) or ""
-    tree = ast.parse(inspect.getsource(module))
-    spans: set[tuple[int, int]] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If):
-            spans.update(_span(arm) for arm in (node.body, node.orelse) if arm)
-    return file, tuple(sorted(spans))
-
-
-def _span(arm: Sequence[ast.stmt]) -> tuple[int, int]:
-    return arm[0].lineno, (arm[-1].end_lineno or arm[-1].lineno) + 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,12 @@ from phaser.core.streams import Streams
 from phaser.demos.lerobot_layout import Shapes, Sidecar
 from phaser.demos.lerobot_writer import Episode, write_dataset
 from phaser.suites.frame_hash import reference_hash
-from phaser.suites.libraries import Expert, versions
+from phaser.suites.libraries import versions
 from phaser.suites.metaworld_env import ACTION_NAMES, STATE_NAMES, MetaWorldEnv
+from phaser.suites.recorded_stages import write_stages
 from phaser.suites.rendering import CAMERAS, CORNER, HIDDEN_BODIES, IMAGE_SIZE
 from phaser.suites.seeds import SEEDS
+from phaser.suites.staged_expert import Stage, StagedExpert
 
 LAYOUT = ActionLayout(motion=(0, 1, 2), gripper=(3,))
 SHAPES = Shapes(
@@ -86,19 +88,26 @@ class Recording:
 
 def record(folder: Path, task: Task, split: str, recording: Recording) -> None:
     """Write one split of one task; the folder appears when all its demonstrations are there."""
+    stages: list[Sequence[Stage]] = []
     found = recording.fingerprint(task, split) | {"frame_sha256": reference_hash()}
     sidecar = Sidecar(layout=LAYOUT, task_names={task.instruction: task.name}, recording=found)
-    write_dataset(folder, _episodes(task, split, recording), shapes=SHAPES, sidecar=sidecar)
+    episodes = _episodes(task, split, recording, stages)
+    write_dataset(folder, episodes, shapes=SHAPES, sidecar=sidecar)
+    write_stages(folder, task, stages)
 
 
-def _episodes(task: Task, split: str, recording: Recording) -> Iterator[Episode]:
+def _episodes(
+    task: Task, split: str, recording: Recording, stages: list[Sequence[Stage]]
+) -> Iterator[Episode]:
+    """Solved layouts one by one; the expert's stages go into `stages`, not into the episode."""
     env = MetaWorldEnv(task)
     count = recording.num_demos(split)
     successes = 0
     try:
         for seed in SEEDS[split][: count * recording.tries_per_demo]:
-            if (episode := record_episode(env, seed, recording)) is not None:
-                yield episode
+            if (found := record_episode(env, seed, recording)) is not None:
+                stages.append(found[1])
+                yield found[0]
                 successes += 1
             if successes == count:
                 return
@@ -110,25 +119,31 @@ def _episodes(task: Task, split: str, recording: Recording) -> Iterator[Episode]
     )
 
 
-def record_episode(env: MetaWorldEnv, seed: int, recording: Recording) -> Episode | None:
-    """One demonstration, or nothing when the expert does not solve this layout in time."""
-    expert = Expert(env.task.name)
+def record_episode(
+    env: MetaWorldEnv, seed: int, recording: Recording
+) -> tuple[Episode, tuple[Stage, ...]] | None:
+    """One demonstration and its expert's stage at every step; nothing when it is not solved."""
+    expert = StagedExpert(env.task.name)
     observations: list[Observation] = []
     actions: list[np.ndarray] = []
+    stages: list[Stage] = []
 
     def decide() -> np.ndarray:
         observations.append(env.observe())
-        actions.append(expert.act(env.full_state))
-        return actions[-1]
+        action, stage = expert.decide(env.full_state)
+        actions.append(action)
+        stages.append(stage)
+        return action
 
     if not demonstrate(env, seed, recording, decide):
         return None
-    return Episode(
+    episode = Episode(
         instruction=env.task.instruction,
         actions=np.array(actions, np.float32),
         states=np.array([seen.state for seen in observations], np.float32),
         images={name: np.stack([seen.images[name] for seen in observations]) for name in CAMERAS},
     )
+    return episode, tuple(stages)
 
 
 def demonstrate(
