@@ -60,6 +60,36 @@ def test_ratios_are_copied_on_request(cups: Path, tmp_path: Path) -> None:
     assert [one.boundaries[0] for one in stages.episodes] != GRASPS
 
 
+@pytest.mark.parametrize(("rule", "share"), [("per-demo", "100 %"), ("ratio", "0 %")])
+def test_table_json_file_and_picture_say_what_placed_each_boundary(
+    rule: str, share: str, cups: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = f"segment {cups} --layout libero --boundaries {rule} --plot {tmp_path}"
+    stages = segmented(words, tmp_path / "s.json")[TASK]
+    (row,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith(TASK))
+    assert f" {len(stages.phases)}  {share.rjust(9)}  approach" in row
+    segmented(f"{words} --json", tmp_path / "s.json")
+    (task,) = json.loads(capsys.readouterr().out)["tasks"]
+    placed = [one for episode in stages.episodes[1:] for one in episode.sources]
+    source = "event" if rule == "per-demo" else "ratio"
+    assert set(placed) == {source}
+    assert task["carried_boundaries"] == {"event": 0, "ratio": 0, source: len(placed)}
+    drawn = (tmp_path / f"{TASK}.svg").read_text()
+    # One dashed line explains the sign; the rest are boundaries.
+    assert drawn.count('stroke-dasharray="1.5 1.5"') == 1 + placed.count("ratio")
+    assert f"by {'an event' if rule == 'per-demo' else 'the ratio'}" in drawn
+
+
+def test_one_demonstration_alone_carries_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = write_grasps(tmp_path / "one.hdf5", paces=((40, 20, 40),), images=False)
+    segmented(f"segment {one} --layout libero", tmp_path / "s.json")
+    shown = capsys.readouterr().out
+    assert "–  approach" in shown
+    assert "by events:" not in shown
+
+
 def test_json_is_all_there_is_on_standard_output(
     cups: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

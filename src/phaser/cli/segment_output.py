@@ -22,6 +22,11 @@ from phaser.core.demonstration import Task
 from phaser.phases.verify import TaskPhases
 from phaser.phases.vlm import Spending
 
+HEADER = (
+    *("task", "demos", "frames", "phases", "by events"),
+    *("of the most typical demonstration", "found by"),
+)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Segmented:
@@ -31,6 +36,16 @@ class Segmented:
     source: str
     phases: TaskPhases
     plot: Path | None = None
+
+    def carried(self) -> tuple[int, int]:
+        """How many boundaries were carried to the other demonstrations, how many by events."""
+        others = [
+            source
+            for position, sources in enumerate(self.phases.boundary_sources)
+            if position != self.phases.representative
+            for source in sources
+        ]
+        return len(others), others.count("event")
 
 
 class Progress:
@@ -102,9 +117,13 @@ def show(
             }
         )
         return
-    header = ("task", "demos", "frames", "phases", "of the most typical demonstration", "found by")
-    print("\n".join(columns([header, *map(_row, results)], right=(1, 2, 3))))
+    print("\n".join(columns([HEADER, *map(_row, results)], right=(1, 2, 3, 4))))
     print()
+    if any(one.carried()[0] for one in results):
+        print(
+            "by events: boundaries of the other demonstrations that an event of their own placed,"
+        )
+        print("not the ratio of the most typical one")
     flagged = [one for one in results if one.phases.flag]
     for one in flagged:
         print(printable(f"! {one.task.name}: {one.phases.flag}"))
@@ -138,11 +157,13 @@ def _row(one: Segmented) -> tuple[str, ...]:
     typical = phases.segmentations[phases.representative]
     shares = [f"{k.label} {100 * len(k) / typical.num_frames:.0f} %" for k in typical.phases]
     frames = median(cut.num_frames for cut in phases.segmentations)
+    num_carried, by_events = one.carried()
     return (
         one.task.name,
         str(len(phases.segmentations)),
         f"{frames:.0f}",
         str(len(typical.phases)),
+        f"{100 * by_events / num_carried:.0f} %" if num_carried else "–",
         " · ".join(shares),
         phases.source + (" !" if phases.flag else ""),
     )
@@ -150,6 +171,7 @@ def _row(one: Segmented) -> tuple[str, ...]:
 
 def _entry(one: Segmented) -> dict[str, Any]:
     stages = one.phases.stages(one.task.instruction)
+    num_carried, by_events = one.carried()
     return {
         "task": one.task.name,
         "instruction": one.task.instruction,
@@ -159,5 +181,6 @@ def _entry(one: Segmented) -> dict[str, Any]:
         "num_demos": len(one.phases.segmentations),
         "representative": one.phases.demos[one.phases.representative],
         "phases": [asdict(phase) for phase in stages.phases],
+        "carried_boundaries": {"event": by_events, "ratio": num_carried - by_events},
         "plot": None if one.plot is None else str(one.plot),
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from phaser.core.demonstration import Demo, Task
 from phaser.core.segmentation import Segmentation
@@ -30,7 +31,14 @@ from phaser.report.phase_signal import (
 from phaser.report.svg import element, hover, label, polyline, rect, shorten
 
 RIGHT = 24
-BAR_HEIGHT, ROW_HEIGHT, MAX_ROWS = 22, 6, 60
+BAR_HEIGHT, ROW_HEIGHT, MAX_ROWS = 22, 7, 60
+EDGES: dict[str, dict[str, Any]] = {
+    "": {},
+    "event": {"stroke": "#1b1f24", "stroke_width": 1.6},
+    "ratio": {"stroke": "#1b1f24", "stroke_width": 1.6, "stroke_dasharray": "1.5 1.5"},
+}
+"""How the boundary of another demonstration is drawn, by what put it there."""
+
 _STYLE = """
 text { font-family: system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; fill: #1b1f24;
   font-size: 12.5px; }
@@ -178,15 +186,31 @@ def _all_demos(phases: TaskPhases, top: float) -> tuple[str, float]:
     rows = range(count) if count <= MAX_ROWS else [k * count // MAX_ROWS for k in range(MAX_ROWS)]
     shown = "All" if count <= MAX_ROWS else f"{MAX_ROWS} of all"
     text = f"{shown} {count} demonstrations, each by share of its own length"
-    parts = [label(LEFT, top - 10, text, class_="strong")]
+    parts = [label(LEFT, top - 10, text, class_="strong"), _boundary_legend(top - 10)]
     for row, position in enumerate(rows):
         cut, y = phases.segmentations[position], top + row * ROW_HEIGHT
-        for order, one in enumerate(cut.phases):
+        sources = ("", *phases.boundary_sources[position])
+        for order, (one, source) in enumerate(zip(cut.phases, sources, strict=True)):
             start, stop = x_of(one.start, cut.num_frames), x_of(one.stop, cut.num_frames)
             bar = rect(start, y, stop - start, ROW_HEIGHT - 1, fill=shade(order))
+            edge = polyline([(start, y), (start, y + ROW_HEIGHT - 1)], **EDGES[source])
             tip = f"demonstration {phases.demos[position]}: {_plain(one.label)} from {one.start}"
-            parts.append(hover(bar, tip))
+            why = f", by {'an' if source == 'event' else 'the'} {source}" if source else ""
+            parts.append(hover(bar + (edge if source else ""), tip + why))
     return "".join(parts), len(rows) * ROW_HEIGHT
+
+
+def _boundary_legend(y: float) -> str:
+    """Right-aligned: how a boundary looks by what put it there."""
+    end = float(LEFT + WIDTH - 4)
+    words = {"ratio": "by the ratio", "event": "at an event"}
+    parts = []
+    for source, text in words.items():
+        parts.append(label(end, y, text, class_="tick", text_anchor="end"))
+        end -= 6.0 * len(text) + 8
+        parts.append(polyline([(end, y - 10), (end, y + 2)], **EDGES[source]))
+        end -= 16
+    return "".join(parts)
 
 
 def _plain(text: str) -> str:
