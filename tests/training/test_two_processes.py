@@ -1,0 +1,173 @@
+"""Two real processes train as one: one global draw, disjoint slices, equal weights on both."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from accelerate import Accelerator
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from phaser.core.streams import Streams
+from phaser.methods.table import METHODS
+from phaser.testing.made_up import made_up_task
+from phaser.training.fit import Fit
+from phaser.training.frames import FrameTable, TaskFrames
+from phaser.training.stream import learn_stream
+
+SOURCE = Path(__file__).parents[2] / "src"
+NAMES, SEED, NUM_PROCESSES = ("lift", "push", "pour"), 5, 2
+FIT = Fit(steps_per_task=6, batch_size=8)
+
+
+class Linear(nn.Module):
+    """The next action, linear in the state; nothing in it depends on the size of a batch."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(SEED)
+        self.out = nn.Linear(4, 4)
+
+    def forward(self, batch, noise):
+        return (self.out(batch.states) - batch.actions[:, 0]).square().mean(1)
+
+
+class Recorder(FrameTable):
+    """Writes down which frames this process gathered, step by step."""
+
+    __slots__ = ("asked",)
+
+    def __init__(self, tasks):
+        super().__init__(tasks)
+        object.__setattr__(self, "asked", [])
+
+    def batch(self, refs):
+        self.asked.append([[ref.task, ref.demo, ref.frame] for ref in refs])
+        return super().batch(refs)
+
+
+def train(accelerator):
+    """Three tasks with PHASER; returns the frames gathered per step and the weights."""
+    tasks = [made_up_task(name) for name in NAMES]
+    table = Recorder(
+        {
+            task.task.name: TaskFrames.of(task.demos, {}, language=np.zeros(1), chunk_length=2)
+            for task in tasks
+        }
+    )
+    policy, streams = Linear(), Streams(SEED)
+
+    def learn(task, sampler):
+        name = task.task.name
+        return FIT(
+            policy,
+            current=table.tasks[name].refs(name),
+            sampler=sampler,
+            frames=table,
+            streams=streams,
+            name=name,
+            accelerator=accelerator,
+        )
+
+    learner = SimpleNamespace(learn=learn, frame_losses=lambda refs: np.ones(len(refs)))
+    list(learn_stream(tasks, learner, METHODS["phaser"], streams))
+    return table.asked, policy.state_dict()
+
+
+def one_of_two(folder):
+    """What each of the two processes runs."""
+    accelerator = Accelerator(cpu=True)
+    asked, weights = train(accelerator)
+    place = folder / str(accelerator.process_index)
+    place.mkdir()
+    world = [accelerator.num_processes, torch.distributed.get_backend()]
+    (place / "asked.json").write_text(json.dumps({"asked": asked, "world": world}))
+    save_file(weights, place / "weights.safetensors")
+    accelerator.end_training()
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory):
+    """Both processes' records, after both ended well."""
+    folder = tmp_path_factory.mktemp("two-processes")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    shared = {
+        **os.environ,
+        "PYTHONPATH": str(SOURCE),
+        "WORLD_SIZE": str(NUM_PROCESSES),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "OMP_NUM_THREADS": "1",
+    }
+    running = [
+        subprocess.Popen(
+            [sys.executable, __file__, str(folder)],
+            env={**shared, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(NUM_PROCESSES)
+    ]
+    try:
+        for one in running:
+            _, complaint = one.communicate(timeout=120)
+            assert one.returncode == 0, complaint
+    finally:
+        for one in running:
+            one.kill()
+    return [
+        json.loads((folder / str(rank) / "asked.json").read_text())
+        | {"weights": load_file(folder / str(rank) / "weights.safetensors")}
+        for rank in range(NUM_PROCESSES)
+    ]
+
+
+@pytest.fixture(scope="module")
+def alone():
+    asked, weights = train(Accelerator(cpu=True))
+    return {"asked": asked, "weights": weights}
+
+
+def test_the_two_processes_form_one_world(ranks):
+    assert [rank["world"] for rank in ranks] == [[NUM_PROCESSES, "gloo"]] * NUM_PROCESSES
+
+
+def test_the_slices_are_disjoint_places_of_one_global_draw(ranks, alone):
+    steps = FIT.steps_per_task * len(NAMES)
+    assert len(alone["asked"]) == steps
+    for step in range(steps):
+        slices = [rank["asked"][step] for rank in ranks]
+        assert [len(part) for part in slices] == [FIT.batch_size // NUM_PROCESSES] * NUM_PROCESSES
+        interleaved = [ref for pair in zip(*slices, strict=True) for ref in pair]
+        assert interleaved == alone["asked"][step]
+
+
+def test_both_processes_rehearse_and_not_the_same_frames(ranks):
+    rehearsed = [
+        [[ref for ref in step if ref[0] != "pour"] for step in rank["asked"][-FIT.steps_per_task :]]
+        for rank in ranks
+    ]
+    assert all(step for rank in rehearsed for step in rank)
+    assert rehearsed[0] != rehearsed[1]
+
+
+def test_the_weights_are_equal_on_both_and_close_to_one_process(ranks, alone):
+    first, second = (rank["weights"] for rank in ranks)
+    for name, value in alone["weights"].items():
+        assert torch.equal(first[name], second[name])
+        torch.testing.assert_close(first[name], value, rtol=1e-4, atol=1e-5)
+    fresh = Linear().state_dict()
+    assert not torch.allclose(fresh["out.weight"], first["out.weight"], atol=1e-3)
+
+
+if __name__ == "__main__":
+    one_of_two(Path(sys.argv[1]))
