@@ -43,13 +43,15 @@ def evidence_at(demo: Demo, step: int, rules: SignalRules) -> frozenset[str]:
 
 def _separated_peaks(score: Float[np.ndarray, "frames"], rules: SignalRules) -> list[int]:
     """Highest first; ties go to the earlier step, so that the result does not depend on sorting."""
-    left = np.concatenate([[-np.inf], score[:-1]])
-    right = np.concatenate([score[1:], [-np.inf]])
-    peaks = np.flatnonzero((score >= left) & (score >= right) & (score > 0))
+    is_peak = score > 0
+    is_peak[1:] &= score[1:] >= score[:-1]
+    is_peak[:-1] &= score[:-1] >= score[1:]
+    peaks = np.flatnonzero(is_peak)
+    window = rules.suppression_window
     chosen: list[int] = []
-    for step in peaks[np.lexsort((peaks, -score[peaks]))]:
-        if all(abs(int(step) - other) >= rules.suppression_window for other in chosen):
-            chosen.append(int(step))
+    for step in peaks[np.argsort(-score[peaks], kind="stable")].tolist():
+        if not any(-window < step - other < window for other in chosen):
+            chosen.append(step)
         if len(chosen) == rules.max_candidates:
             break
     return chosen
