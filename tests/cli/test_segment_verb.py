@@ -5,6 +5,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -19,6 +20,7 @@ from phaser.cli import main
 from phaser.cli.segment_output import file_names
 from phaser.phases.stage_info import TaskStages, read_stage_info
 from phaser.phases.transfer import by_ratio
+from phaser.suites import recorder
 from phaser.suites.metaworld import MetaWorld
 
 SOURCE = str(Path(main.__file__).parents[2])
@@ -141,7 +143,12 @@ def test_a_metaworld_task_is_found_by_its_name(
     def recorded(suite: MetaWorld, task: object, split: str) -> list[object]:
         return [scripted_demo(pace, index=k) for k, pace in enumerate(PACES)]
 
+    def record(cache: Path, task: object, settings: object, each: Callable[[], None]) -> None:
+        for _ in range(30):
+            each()
+
     monkeypatch.setattr(MetaWorld, "demos", recorded)
+    monkeypatch.setattr(recorder, "ensure_recorded", record)
     monkeypatch.setenv("PHASER_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "hammer").mkdir()
@@ -150,7 +157,7 @@ def test_a_metaworld_task_is_found_by_its_name(
     assert stages["hammer"].instruction == "hit the nail with the hammer"
     said = capsys.readouterr().err
     assert "note: 'hammer' is the Meta-World task; write ./hammer" in said
-    assert "hammer: its scripted expert is recorded first (25 demonstrations)" in said
+    assert "hammer: its scripted expert is recorded first (30 demonstrations)" in said
 
 
 def test_the_picture_shows_signal_candidates_phases_and_frames(cups: Path, tmp_path: Path) -> None:

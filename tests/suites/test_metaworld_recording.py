@@ -30,7 +30,9 @@ TINY = Recording(num_train=2, num_heldout=1)
 def suite(tmp_path_factory: pytest.TempPathFactory) -> MetaWorld:
     cache = tmp_path_factory.mktemp("cache")
     made = MetaWorld(task_list=("reach",), recording=TINY, cache=cache)
-    ensure_recorded(cache, made.tasks()[0], TINY)
+    counted: list[int] = []
+    ensure_recorded(cache, made.tasks()[0], TINY, lambda: counted.append(1))
+    assert len(counted) == TINY.num_train + TINY.num_heldout
     return made
 
 

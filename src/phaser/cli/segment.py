@@ -88,6 +88,7 @@ def _segment(
     progress: Progress,
 ) -> Segmented:
     progress.starting(source)
+    source.prepare(progress.recorded)
     demos = []
     for demo in source.demos():
         demos.append(demo)

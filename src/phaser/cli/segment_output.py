@@ -54,6 +54,7 @@ class Progress:
     def __init__(self, num_demos: int, num_tasks: int) -> None:
         self._console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
         self._num_tasks, self._num_finished, self._name = num_tasks, 0, ""
+        self._num_recorded = self._num_missing = 0
         layout = (
             BarColumn(24),
             TextColumn("{task.completed}/{task.total} demonstrations"),
@@ -81,9 +82,21 @@ class Progress:
 
     def starting(self, source: SourceTask) -> None:
         self._name = printable(source.task.name)
-        if source.note:
-            self.say(f"{self._name}: {source.note} ({source.num_demos} demonstrations)")
+        self._num_recorded, self._num_missing = 0, source.num_missing
+        if source.num_missing:
+            self.say(
+                f"{self._name}: its scripted expert is recorded first "
+                f"({source.num_missing} demonstrations)"
+            )
         self._bars.update(self._bar, description=self._name)
+
+    def recorded(self) -> None:
+        """One more demonstration of those that were missing."""
+        self._num_recorded += 1
+        at = f"{self._name}: recorded {self._num_recorded} of {self._num_missing}"
+        self._bars.update(self._bar, description=at)
+        if self._num_recorded >= self._num_missing:
+            self._bars.update(self._bar, description=self._name)
 
     def read(self) -> None:
         self._bars.advance(self._bar)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -43,8 +44,10 @@ class SourceTask:
     source: str
     num_demos: int
     read: Callable[[], Iterable[Demo]]
-    note: str = ""
-    """What takes time before the first demonstration is there."""
+    num_missing: int = 0
+    """Demonstrations that `prepare` has to record before the first one can be read."""
+    prepare: Callable[[Callable[[], None]], None] = lambda each: None
+    """Records what is missing; calls back after each demonstration."""
 
     def demos(self) -> Iterable[Demo]:
         """Actions in memory, images in their files; states say nothing about phases."""
@@ -142,6 +145,8 @@ def _metaworld_tasks(names: Sequence[str]) -> list[SourceTask]:
     from phaser.cli.output import require_writable
     from phaser.suites.gl import choose_gl
     from phaser.suites.metaworld import MetaWorld
+    from phaser.suites.recorder import ensure_recorded
+    from phaser.suites.recording import SPLITS
 
     for package in ("mujoco", "metaworld"):
         if importlib.util.find_spec(package) is None:
@@ -152,18 +157,18 @@ def _metaworld_tasks(names: Sequence[str]) -> list[SourceTask]:
     suite = MetaWorld(task_list=tuple(names))
     require_writable(suite.cache)
 
-    def reader(task: Task) -> Callable[[], Iterable[Demo]]:
-        return lambda: suite.demos(task, "train")
-
     return [
         SourceTask(
             task=task,
             source="Meta-World",
             num_demos=suite.recording.num_train,
-            read=reader(task),
-            note=""
-            if suite.recording.folder(suite.cache, task, "train").exists()
-            else "its scripted expert is recorded first",
+            read=partial(suite.demos, task, "train"),
+            num_missing=sum(
+                suite.recording.num_demos(split)
+                for split in SPLITS
+                if not suite.recording.folder(suite.cache, task, split).exists()
+            ),
+            prepare=partial(ensure_recorded, suite.cache, task, suite.recording),
         )
         for task in suite.tasks()
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,10 +23,13 @@ def is_current(folder: Path, task: Task, split: str, recording: Recording) -> bo
     return sidecar is not None and dict(sidecar.recording) == expected
 
 
-def ensure_recorded(cache: Path, task: Task, recording: Recording) -> None:
+def ensure_recorded(
+    cache: Path, task: Task, recording: Recording, each: Callable[[], None] = lambda: None
+) -> None:
     """Record the splits of a task that do not exist or show other pixels than this machine draws.
 
     Whoever comes while another process records the task waits, and then finds the recording.
+    `each` is called whenever a demonstration is recorded.
     """
     folders = {split: recording.folder(cache, task, split) for split in SPLITS}
     if all(is_current(folder, task, split, recording) for split, folder in folders.items()):
@@ -34,7 +37,7 @@ def ensure_recorded(cache: Path, task: Task, recording: Recording) -> None:
     with _alone(cache, task):
         for split, folder in folders.items():
             if not is_current(folder, task, split, recording):
-                record(folder, task, split, recording)
+                record(folder, task, split, recording, each)
 
 
 @contextmanager

@@ -86,28 +86,42 @@ class Recording:
         return cache / "recordings" / "metaworld" / task.name / f"{split}-{digest}"
 
 
-def record(folder: Path, task: Task, split: str, recording: Recording) -> None:
-    """Write one split of one task; the folder appears when all its demonstrations are there."""
+def record(
+    folder: Path,
+    task: Task,
+    split: str,
+    recording: Recording,
+    each: Callable[[], None] = lambda: None,
+) -> None:
+    """Write one split of one task; the folder appears when all its demonstrations are there.
+
+    `each` is called whenever a demonstration is recorded.
+    """
     stages: list[Sequence[Stage]] = []
     found = recording.fingerprint(task, split) | {"frame_sha256": reference_hash()}
     sidecar = Sidecar(layout=LAYOUT, task_names={task.instruction: task.name}, recording=found)
-    episodes = _episodes(task, split, recording, stages)
-    write_dataset(folder, episodes, shapes=SHAPES, sidecar=sidecar)
+
+    def episodes() -> Iterator[Episode]:
+        for episode, stages_of_episode in _solved(task, split, recording):
+            # What the expert knows stays out of what is read back as a demonstration.
+            stages.append(stages_of_episode)
+            yield episode
+            each()
+
+    write_dataset(folder, episodes(), shapes=SHAPES, sidecar=sidecar)
     write_stages(folder, task, stages)
 
 
-def _episodes(
-    task: Task, split: str, recording: Recording, stages: list[Sequence[Stage]]
-) -> Iterator[Episode]:
-    """Solved layouts one by one; the expert's stages go into `stages`, not into the episode."""
+def _solved(
+    task: Task, split: str, recording: Recording
+) -> Iterator[tuple[Episode, tuple[Stage, ...]]]:
     env = MetaWorldEnv(task)
     count = recording.num_demos(split)
     successes = 0
     try:
         for seed in SEEDS[split][: count * recording.tries_per_demo]:
             if (found := record_episode(env, seed, recording)) is not None:
-                stages.append(found[1])
-                yield found[0]
+                yield found
                 successes += 1
             if successes == count:
                 return
