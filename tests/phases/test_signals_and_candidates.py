@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from synthetic import LAYOUT, scripted_demo
 
 from phaser.core.demonstration import ActionLayout, Demo
@@ -69,9 +70,33 @@ def test_a_single_frame_has_no_candidates():
     assert candidates(demo_of(np.ones((1, 4))), RULES) == ()
 
 
+any_actions = arrays(
+    np.float64,
+    st.tuples(st.integers(2, 120), st.just(4)),
+    elements=st.floats(allow_nan=False, allow_infinity=False),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    actions=any_actions,
+    convention=st.sampled_from(["delta", "absolute"]),
+    rules=st.sampled_from([RULES, PAPER_RULES]),
+)
+def test_any_finite_actions_give_the_same_few_separated_steps_inside(actions, convention, rules):
+    demo = demo_of(actions, ActionLayout(motion=(0, 1, 2), gripper=(3,), convention=convention))
+    found = candidates(demo, rules)
+    steps = [one.step for one in found]
+    assert found == candidates(demo, rules)
+    assert np.isfinite([one.score for one in found]).all()
+    assert len(steps) <= 8
+    assert all(later - earlier >= 5 for earlier, later in pairwise(steps))
+    assert all(1 <= step < len(actions) for step in steps)
+
+
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10_000), num_frames=st.integers(1, 200))
-def test_candidates_are_few_ordered_separated_and_inside(seed, num_frames):
+def test_noise_gives_few_ordered_separated_steps_inside(seed, num_frames):
     actions = np.random.default_rng(seed).normal(size=(num_frames, 4))
     steps = [one.step for one in candidates(demo_of(actions), RULES)]
     assert len(steps) <= 8

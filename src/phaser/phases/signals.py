@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float
 from phaser.core.demonstration import Demo
 from phaser.core.errors import BadInput
 
-_TINY = 1e-8
+_TINY, _HUGE = 1e-8, 1e6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,7 +111,7 @@ def closing(demo: Demo, rules: SignalRules) -> Float[np.ndarray, "frames"]:
 
 def _motion(demo: Demo) -> Float[np.ndarray, "frames motion"]:
     """Commanded motion per step; absolute targets are differenced, else a pose looks like speed."""
-    motion = demo.actions[:, list(demo.layout.motion)].astype(np.float64)
+    motion = _tame(demo.actions[:, list(demo.layout.motion)])
     return _change(motion) if demo.layout.convention == "absolute" else motion
 
 
@@ -196,7 +196,7 @@ def _motion_scale(
 
 def _gripper_change(demo: Demo) -> Float[np.ndarray, "frames"]:
     """Signed change of the gripper command, in units of its range; the strongest dimension."""
-    gripper = demo.actions[:, list(demo.layout.gripper)].astype(np.float64)
+    gripper = _tame(demo.actions[:, list(demo.layout.gripper)])
     if gripper.shape[1] == 0:
         return np.zeros(demo.num_frames)
     reach = gripper.max(axis=0) - gripper.min(axis=0)
@@ -220,6 +220,13 @@ def _slow_onset(
     onset[steps[1:]] = steps[1:] - steps[:-1] > rules.suppression_window
     onset[steps[0]] = steps[0] > 0
     return onset
+
+
+def _tame(values: Float[np.ndarray, "frames dims"]) -> Float[np.ndarray, "frames dims"]:
+    """Values beyond a million, divided by a power of two so that nothing that follows overflows."""
+    tame = values.astype(np.float64)
+    largest = np.abs(tame).max(initial=0.0)
+    return tame if largest < _HUGE else np.ldexp(tame, 20 - int(np.frexp(largest)[1]))
 
 
 def _change(values: Float[np.ndarray, "frames dims"]) -> Float[np.ndarray, "frames dims"]:
