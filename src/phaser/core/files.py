@@ -15,6 +15,12 @@ from typing import Any
 from phaser.core.errors import BrokenFile, CannotWrite
 
 WRITE_ERRORS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT}
+STAGES = ("made", "written", "synced", "renamed", "folder synced")
+"""What happens to a file, in order. Up to "synced" the old file stands, from "renamed" the new."""
+
+
+def reached(stage: str, path: Path) -> None:
+    """Called at every stage of every write; does nothing. Fault tests put an end in its place."""
 
 
 @contextmanager
@@ -39,14 +45,26 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
         os.close(handle)
         temporary = Path(name)
         try:
+            reached("made", path)
             write(temporary)
+            reached("written", path)
             temporary.chmod(0o666 & ~_umask())
             with temporary.open("rb") as stream:
                 os.fsync(stream.fileno())
+            reached("synced", path)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
+        reached("renamed", path)
         _sync_folder(path.parent)
+        reached("folder synced", path)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what writers that were killed left in a folder; only while nobody else writes."""
+    with writing(folder):
+        for temporary in folder.glob(".*.tmp"):
+            temporary.unlink()
 
 
 def write_bytes(path: Path, content: bytes) -> None:
