@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from synthetic import LAYOUT, scripted_demo
 
 from phaser.core.demonstration import Demo
@@ -126,3 +127,25 @@ def test_all_demonstrations_get_the_same_labels_on_any_actions(seed, lengths):
         found = AutoPC(boundaries=boundaries).segment(demos)
         assert len({one.labels for one in found}) == 1
         assert [one.num_frames for one in found] == lengths
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    several=st.lists(
+        arrays(
+            np.float64,
+            st.tuples(st.integers(6, 40), st.just(4)),
+            elements=st.floats(allow_nan=False, allow_infinity=False),
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    boundaries=st.sampled_from(["per-demo", "ratio"]),
+)
+def test_any_finite_actions_are_cut_into_the_same_phases(several, boundaries):
+    demos = [
+        Demo(task="t", index=k, actions=one, states=np.zeros((len(one), 1)), layout=LAYOUT)
+        for k, one in enumerate(several)
+    ]
+    found = AutoPC(boundaries=boundaries).segment(demos)
+    assert len({one.labels for one in found}) == 1

@@ -9,6 +9,7 @@ far as it lasts: teleoperated commands pause, jump and tremble.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -223,10 +224,17 @@ def _slow_onset(
 
 
 def _tame(values: Float[np.ndarray, "frames dims"]) -> Float[np.ndarray, "frames dims"]:
-    """Values beyond a million, divided by a power of two so that nothing that follows overflows."""
     tame = values.astype(np.float64)
-    largest = np.abs(tame).max(initial=0.0)
-    return tame if largest < _HUGE else np.ldexp(tame, 20 - int(np.frexp(largest)[1]))
+    shift = taming_shift(float(np.abs(tame).max(initial=0.0)))
+    return np.ldexp(tame, shift) if shift else tame
+
+
+def taming_shift(largest: float) -> int:
+    """Powers of two that bring values beyond a million below it, so that squares cannot overflow.
+
+    A power of two changes no other bit; usual values are left alone.
+    """
+    return 0 if largest < _HUGE else 20 - math.frexp(largest)[1]
 
 
 def _change(values: Float[np.ndarray, "frames dims"]) -> Float[np.ndarray, "frames dims"]:
