@@ -132,7 +132,8 @@ def test_odd_seeds_learn_in_reverse_when_orders_alternate():
 
 
 def folder_with(path, *, per_task, held, seed=0):
-    write_json(path / "run.json", {"frames_per_task": per_task, "seed": seed})
+    about = {"frames_per_task": per_task, "seed": seed, "tasks": ["a", "b"]}
+    write_json(path / "run.json", about)
     frames = dict(zip("ab", held, strict=False))
     write_json(path / "budget.json", {"frames_per_task": frames, "total_frames": sum(held)})
     return path
@@ -148,7 +149,7 @@ def test_equal_budgets_may_be_compared_and_no_memory_with_any(tmp_path):
     check_budgets(folders)
 
 
-@pytest.mark.parametrize("held", [(6, 5), (7, 6), (6,)])
+@pytest.mark.parametrize("held", [(6, 5), (7, 6), (6,), ()])
 def test_unequal_budgets_are_refused(tmp_path, held):
     folders = [
         folder_with(tmp_path / "er", per_task=6, held=(6, 6)),

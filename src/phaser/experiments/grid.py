@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from phaser.core.errors import BadInput, BudgetMismatch, PhaserError
+from phaser.core.errors import BadInput, PhaserError
 from phaser.core.files import read_json
 from phaser.experiments.cell import Event, run_cell
 from phaser.experiments.folder import CellFolder
@@ -49,7 +49,12 @@ class Axes:
 
 
 def run_grid(
-    cells: Sequence[Run], out: Path, notify: Notify, *, num_workers: int = 2
+    cells: Sequence[Run],
+    out: Path,
+    notify: Notify,
+    *,
+    num_workers: int = 2,
+    budget_tolerance: float = 0.01,
 ) -> list[Path]:
     """Run what is not finished, several cells at a time; returns all cell folders."""
     folders = [out / cell.name for cell in cells]
@@ -63,7 +68,7 @@ def run_grid(
             run_cell(cell, folder, lambda event, name=cell.name: notify(name, event))  # type: ignore[misc]
     else:
         _in_workers(todo, notify, min(num_workers, len(todo)))
-    check_budgets(folders)
+    check_budgets(folders, tolerance=budget_tolerance)
     return folders
 
 
@@ -75,20 +80,20 @@ def is_finished(run: Run, folder: Path) -> bool:
     return CellFolder(folder).is_finished
 
 
-def check_budgets(folders: Sequence[Path]) -> None:
-    """Refuse a comparison in which methods of one budget hold different numbers of frames."""
+def check_budgets(folders: Sequence[Path], *, tolerance: float = 0.01) -> None:
+    """Refuse cells that hold another number of frames than they were given, or than their rivals.
+
+    Cells that were given none are left out.
+    """
     groups: dict[tuple[int, int], dict[str, dict[str, Any]]] = {}
     for folder in folders:
         about = read_json(folder / "run.json")
-        group = groups.setdefault((about["frames_per_task"], about["seed"]), {})
-        group[folder.name] = read_json(folder / "budget.json")
-        held = group[folder.name]["frames_per_task"]
-        if about["frames_per_task"] and set(held.values()) != {about["frames_per_task"]}:
-            raise BudgetMismatch(
-                f"{folder.name} holds {held}, expected {about['frames_per_task']} frames per task"
-            )
+        if asked := about["frames_per_task"]:
+            given = {"frames_per_task": dict.fromkeys(about["tasks"], asked)}
+            group = groups.setdefault((asked, about["seed"]), {"the given budget": given})
+            group[folder.name] = read_json(folder / "budget.json")
     for group in groups.values():
-        check_equal(group)
+        check_equal(group, tolerance)
 
 
 def _in_workers(todo: list[tuple[Run, Path]], notify: Notify, num_workers: int) -> None:

@@ -10,6 +10,14 @@ from collections.abc import Sequence
 
 from phaser.core.errors import BadInput
 
+RULE = (
+    "Every phase gets an equal share, rounded down. What a phase cannot fill, having too few "
+    "candidates after the stride or being emptied on purpose (shortfall), and what does not "
+    "divide go in equal parts to the phases with room, the first of them taking the odd frames, "
+    "until all is placed (redistributed): frames = share - shortfall + redistributed."
+)
+"""How a budget is shared, in words, for whoever reads a certificate."""
+
 
 def allocate(total: int, capacities: Sequence[int], *, zero: int | None = None) -> list[int]:
     """Frames per phase, `total` in sum; phase `zero` gets none, a full phase leaves to the rest."""

@@ -3,64 +3,101 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 from phaser.core.errors import BudgetMismatch
-from phaser.core.memory import Memory, PhaseId, PreparedTask
+from phaser.core.memory import Bucket, Memory, PreparedTask
+from phaser.memory.allocation import RULE
 from phaser.memory.frames import frames_of_phase
+
+Row = dict[str, Any]
+"""One phase of one task: `task`, `index`, `label`, `frames`, `candidates`, and where known more."""
+
+
+def phase_rows(task: PreparedTask, buckets: Sequence[Bucket], *, stride: int | None) -> list[Row]:
+    """What each phase of a task offered and holds; phases without frames appear with 0.
+
+    `stride` is that of a rule that shares a budget among phases; None stands for a rule that knows
+    no phases, whose candidates are all frames and whose phases have no share to miss or exceed.
+    """
+    held = {bucket.phase: len(bucket.frames) for bucket in buckets}
+    ids = task.phase_ids()
+    counts = [held.get(phase, 0) for phase in ids]
+    rows: list[Row] = [
+        {
+            "task": phase.task,
+            "index": phase.index,
+            "label": phase.label,
+            "frames": frames,
+            "candidates": sum(map(len, frames_of_phase(task, phase.index, stride=stride or 1))),
+        }
+        for phase, frames in zip(ids, counts, strict=True)
+    ]
+    if stride is not None:
+        share = sum(counts) // len(counts)
+        for row in rows:
+            row["share"] = share
+            row["shortfall"] = max(0, share - row["frames"])
+            row["redistributed"] = max(0, row["frames"] - share)
+    return rows
 
 
 def certificate(
-    memory: Memory, tasks: Sequence[PreparedTask] = (), *, stride: int = 1
+    held: Sequence[Row] | Memory, tasks: Sequence[PreparedTask] = (), *, stride: int = 1
 ) -> dict[str, Any]:
-    """Frames per phase, per task and in total, ready for `budget.json`.
+    """Frames, and bytes where every row knows them, per phase, per task and in total.
 
-    Where the prepared tasks are given, phases without frames appear with 0, and every phase says
-    how many candidates it offered after the stride.
+    Ready for `budget.json`. A task that holds no frame appears only in its phases. A run hands over
+    its memory and tasks instead of rows; its phases then say their candidates, not their shares.
     """
-    held = {bucket.phase: len(bucket.frames) for bucket in memory.buckets}
-    candidates = _candidates(tasks, stride)
-    phases = [*held, *(phase for phase in candidates if phase not in held)]
-    order = {name: position for position, name in enumerate(memory.frames_per_task())}
-    phases.sort(key=lambda phase: (order.get(phase.task, len(order)), phase))
+    rows = _rows_of_memory(held, tasks, stride) if isinstance(held, Memory) else held
+    holding = [row for row in rows if row["frames"]]
+    knows_bytes = bool(holding) and all("bytes" in row for row in holding)
     return {
-        "frames_per_task": memory.frames_per_task(),
-        "frames_per_phase": [
-            {
-                "task": phase.task,
-                "index": phase.index,
-                "label": phase.label,
-                "frames": held.get(phase, 0),
-                **({"candidates": candidates[phase]} if phase in candidates else {}),
-            }
-            for phase in phases
-        ],
-        "total_frames": memory.num_frames,
+        **({"rule": RULE} if any("share" in row for row in rows) else {}),
+        **_sums(holding, "frames"),
+        **(_sums(holding, "bytes") if knows_bytes else {}),
+        "frames_per_phase": [dict(row) for row in rows],
     }
 
 
-def check_equal(certificates: Mapping[str, Mapping[str, Any]], tolerance: float = 0.0) -> None:
-    """Refuse a comparison whose methods hold different numbers of frames of any task.
+def check_equal(
+    certificates: Mapping[str, Mapping[str, Any]],
+    tolerance: float = 0.01,
+    *,
+    unit: Literal["frames", "bytes"] = "frames",
+) -> None:
+    """Refuse a comparison whose methods hold different amounts of any task.
 
-    `tolerance` is a share of the larger figure (the paper allows 0.1). A method without any memory
-    cannot match a budget and is left out.
+    `tolerance` is a share of the larger figure (the paper allowed 0.1). `unit` is the one that the
+    budget was given in: equal frames seldom encode to equal bytes, nor equal bytes to equal frames.
+    Methods that keep no memory at all cannot match a budget: leave them out.
     """
-    holding = {name: one for name, one in certificates.items() if one["total_frames"] > 0}
-    for first, other in combinations(holding, 2):
-        left, right = holding[first]["frames_per_task"], holding[other]["frames_per_task"]
-        for task in sorted({*left, *right}):
-            one, two = left.get(task, 0), right.get(task, 0)
-            if abs(one - two) > tolerance * max(one, two):
-                raise BudgetMismatch(
-                    f"task {task!r}: {first} holds {one} frames, {other} holds {two}; "
-                    "compare methods with the same budget"
-                )
+    if unknown := [name for name, one in certificates.items() if f"{unit}_per_task" not in one]:
+        raise BudgetMismatch(
+            f"{unknown[0]} does not say how many {unit} it holds; "
+            "compare methods whose budget was given in the same unit"
+        )
+    held = {name: one[f"{unit}_per_task"] for name, one in certificates.items()}
+    for task in sorted({task for amounts in held.values() for task in amounts}):
+        of_task = {name: amounts.get(task, 0) for name, amounts in held.items()}
+        most, least = max(of_task, key=of_task.__getitem__), min(of_task, key=of_task.__getitem__)
+        if of_task[most] - of_task[least] > tolerance * of_task[most]:
+            raise BudgetMismatch(
+                f"task {task!r}: {most} holds {of_task[most]} {unit}, {least} holds "
+                f"{of_task[least]}; compare methods with the same budget "
+                f"(allowed difference: {tolerance:.3g} of the larger)"
+            )
 
 
-def _candidates(tasks: Sequence[PreparedTask], stride: int) -> dict[PhaseId, int]:
-    return {
-        phase: sum(len(frames) for frames in frames_of_phase(task, phase.index, stride=stride))
-        for task in tasks
-        for phase in task.phase_ids()
-    }
+def _sums(rows: Sequence[Row], unit: str) -> dict[str, Any]:
+    per_task: dict[str, int] = {}
+    for row in rows:
+        per_task[row["task"]] = per_task.get(row["task"], 0) + row[unit]
+    return {f"{unit}_per_task": per_task, f"total_{unit}": sum(per_task.values())}
+
+
+def _rows_of_memory(memory: Memory, tasks: Sequence[PreparedTask], stride: int) -> list[Row]:
+    shares = ("share", "shortfall", "redistributed")
+    rows = [row for task in tasks for row in phase_rows(task, memory.buckets, stride=stride)]
+    return [{name: row[name] for name in row if name not in shares} for row in rows]

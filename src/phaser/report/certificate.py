@@ -1,16 +1,16 @@
-"""The budget certificate: that all replay methods held the same number of frames.
+"""The budget certificate of a run, read back from `budget.json`.
 
-A comparison at unequal budgets says nothing, so it is refused, not annotated. `sequential` and
-`joint` keep no memory and are exempt as long as theirs is empty.
+A comparison at unequal budgets says nothing, so it is refused (`phaser.memory.certificate`), not
+annotated. `sequential` and `joint` keep no memory and are exempt as long as theirs is empty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from phaser.core.errors import BrokenFile, BudgetMismatch
+from phaser.core.errors import BrokenFile
 from phaser.report.fields import as_list, as_object, read_object, text, whole
 
 WITHOUT_MEMORY = ("sequential", "joint")
@@ -62,26 +62,6 @@ def read_certificate(path: Path) -> Certificate:
             f"{sum(in_phases.values())} by phase; expected three equal sums"
         )
     return Certificate(frames_per_task=counts, phases=phases, total_frames=total)
-
-
-def check_equal_budgets(held: Sequence[tuple[str, int, Certificate]]) -> None:
-    """Refuse methods that hold different numbers of frames; entries are (method, seed, held)."""
-    replaying = [entry for entry in held if not is_exempt(entry[0], entry[2])]
-    for method, seed, certificate in replaying[1:]:
-        first_method, first_seed, first = replaying[0]
-        shared = set(certificate.frames_per_task) & set(first.frames_per_task)
-        unequal = sorted(
-            task
-            for task in shared
-            if certificate.frames_per_task[task] != first.frames_per_task[task]
-        )
-        if unequal or certificate.total_frames != first.total_frames:
-            raise BudgetMismatch(
-                f"{first_method} (seed {first_seed}) holds {first.total_frames} frames, "
-                f"{method} (seed {seed}) {certificate.total_frames}"
-                + (f", unequal for {', '.join(unequal)}" if unequal else "")
-                + "; compare runs with the same budget"
-            )
 
 
 def is_exempt(method: str, certificate: Certificate) -> bool:

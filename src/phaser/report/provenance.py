@@ -38,15 +38,18 @@ def budget_statement(groups: Mapping[str, Sequence[RunResult]]) -> str:
     ]
     if not replaying:
         return "No method keeps a memory."
-    first = replaying[0].certificate
-    shares = sorted(set(first.frames_per_task.values()))
+    held = [run.certificate for run in replaying]
+    shares = sorted({frames for one in held for frames in one.frames_per_task.values()})
+    totals = sorted({one.total_frames for one in held})
+    apart = 100 * (totals[-1] - totals[0]) / max(totals[-1], 1)
     each = " or ".join(str(share) for share in shares)
     names = ", ".join(dict.fromkeys(run.method for run in replaying))
     asked = replaying[0].frames_per_task
     short = "" if shares in ([asked], []) else f" Asked for: {asked} frames per task."
     return (
-        f"Equal: {names} each hold {each} frames per task, {first.total_frames} frames in total, "
-        f"in all {len(replaying)} runs, counted from the memory after the last task.{short}"
+        f"Equal{f' to within {apart:.2g} %' if apart else ''}: {names} each hold {each} frames "
+        f"per task, {' to '.join(map(str, totals))} frames in total, in all {len(replaying)} runs, "
+        f"counted from the memory after the last task.{short}"
     )
 
 
