@@ -31,6 +31,7 @@ OLD_DATA_PATH = "data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parq
 OLD_VIDEO_PATH = "videos/chunk-{episode_chunk:03d}/{video_key}/episode_{episode_index:06d}.mp4"
 OLD_EPISODES_PATH = "meta/episodes.jsonl"
 CAMERA_PREFIX = "observation.images."
+COUNTERS = ("frame_index", "episode_index", "index", "task_index")
 CHUNK_SIZE = 1000
 DATA_FILE_MB = 100.0
 SIDECAR_FORMAT = 1
@@ -46,6 +47,8 @@ class Shapes:
     state_names: tuple[str, ...]
     action_names: tuple[str, ...]
     cameras: Mapping[str, tuple[int, int]]
+    counters: tuple[str, ...] = ()
+    """Whole numbers of every frame beyond LeRobot's own; readers that do not know them pass by."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +78,7 @@ def features_of(shapes: Shapes) -> dict[str, Any]:
     vectors = {"observation.state": shapes.state_names, "action": shapes.action_names}
     for name, names in vectors.items():
         features[name] = {"dtype": "float32", "shape": [len(names)], "names": list(names)}
-    for name in ("timestamp", "frame_index", "episode_index", "index", "task_index"):
+    for name in ("timestamp", *COUNTERS, *shapes.counters):
         dtype = "float32" if name == "timestamp" else "int64"
         features[name] = {"dtype": dtype, "shape": [1], "names": None}
     return features

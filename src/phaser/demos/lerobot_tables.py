@@ -10,10 +10,9 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Shaped
 
-from phaser.demos.lerobot_layout import CAMERA_PREFIX, Shapes
+from phaser.demos.lerobot_layout import CAMERA_PREFIX, COUNTERS, Shapes
 
 IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-COUNTERS = ("frame_index", "episode_index", "index", "task_index")
 
 
 def data_schema(shapes: Shapes) -> pa.Schema:
@@ -27,7 +26,7 @@ def data_schema(shapes: Shapes) -> pa.Schema:
         fields.append((name, pa.list_(pa.float32(), len(names))))
         value = {"dtype": "float32", "_type": "Value"}
         described[name] = {"feature": value, "length": len(names), "_type": "List"}
-    for name in ("timestamp", *COUNTERS):
+    for name in ("timestamp", *COUNTERS, *shapes.counters):
         dtype = "float32" if name == "timestamp" else "int64"
         fields.append((name, pa.float32() if name == "timestamp" else pa.int64()))
         described[name] = {"dtype": dtype, "_type": "Value"}

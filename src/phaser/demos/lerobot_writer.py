@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from jaxtyping import Float, UInt8
+from jaxtyping import Float, Int, UInt8
 
 from phaser.core.errors import BadInput
 from phaser.core.files import write_json, writing
@@ -41,6 +41,7 @@ class Episode:
     actions: Float[np.ndarray, "frames action"]
     states: Float[np.ndarray, "frames state"]
     images: Mapping[str, UInt8[np.ndarray, "frames _ _ 3"]]
+    counters: Mapping[str, Int[np.ndarray, "frames"]] = field(default_factory=dict)
 
 
 def write_dataset(
@@ -48,10 +49,13 @@ def write_dataset(
     episodes: Iterable[Episode],
     *,
     shapes: Shapes,
-    sidecar: Sidecar,
+    sidecar: Sidecar | None,
     data_file_mb: float = DATA_FILE_MB,
 ) -> None:
-    """Write beside `root`, then rename; an older dataset at `root` is replaced."""
+    """Write beside `root`, then rename; an older dataset at `root` is replaced.
+
+    Without a sidecar, whoever reads the dataset must say what its action's dimensions do.
+    """
     with writing(root):
         root.parent.mkdir(parents=True, exist_ok=True)
         name = tempfile.mkdtemp(dir=root.parent, prefix=f".{root.name}.", suffix=".tmp")
@@ -94,6 +98,7 @@ class _Draft:
             "episode_index": np.full(length, len(self.rows)),
             "index": frames + self.num_frames,
             "task_index": np.full(length, self.instructions.index(episode.instruction)),
+            **episode.counters,
         }
         pngs = {name: [png.encode(one) for one in part] for name, part in episode.images.items()}
         schema = data_schema(self.shapes)
@@ -111,7 +116,7 @@ class _Draft:
         if self.stream.tell() >= self.data_file_bytes:
             self.close()
 
-    def finish(self, sidecar: Sidecar) -> None:
+    def finish(self, sidecar: Sidecar | None) -> None:
         if not self.rows:
             raise BadInput("a dataset needs at least one episode, none was given")
         self.close()
@@ -122,7 +127,8 @@ class _Draft:
         total = {k: statistics.pooled([part[k] for part in self.statistics]) for k in features}
         write_json(meta / "stats.json", statistics.to_json(total))
         write_json(meta / "info.json", self._info())
-        write_json(meta / "phaser.json", sidecar.to_json())
+        if sidecar is not None:
+            write_json(meta / "phaser.json", sidecar.to_json())
 
     def close(self) -> None:
         """Finish the current data file; the next episode opens another."""
@@ -189,7 +195,9 @@ def _check(episode: Episode, shapes: Shapes) -> None:
     found = {"observation.state": episode.states.shape, "action": episode.actions.shape}
     for name, size in shapes.cameras.items():
         expected[name] = (length, *size, 3)
+    expected |= dict.fromkeys(shapes.counters, (length,))
     found |= {name: part.shape for name, part in episode.images.items()}
+    found |= {name: part.shape for name, part in episode.counters.items()}
     if found != expected or length == 0:
         raise BadInput(f"episode of {episode.instruction!r} has {found}, expected {expected}")
 
