@@ -83,8 +83,8 @@ def test_a_full_disk_at_any_stage_leaves_one_whole_file_and_no_litter(
         if stage == broken:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    with monkeypatch.context() as patched, pytest.raises(CannotWrite, match=r"value\.json"):
-        patched.setattr(files, "reached", full)
+    monkeypatch.setattr(files, "reached", full)
+    with pytest.raises(CannotWrite, match=r"value\.json"):
         files.write_json(path, "new")
     standing = "old" if files.STAGES.index(broken) < files.STAGES.index("renamed") else "new"
     assert files.read_json(path) == standing

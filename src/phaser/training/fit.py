@@ -17,13 +17,14 @@ from phaser.core.errors import BadInput
 from phaser.core.ports import Sampler
 from phaser.core.streams import Stream, Streams
 from phaser.training.batch import Batch
+from phaser.training.checkpoint import Keeper, Steps, Weights
 from phaser.training.frames import FrameTable
 
 Progress = Callable[[int, int, float], None]
 """Called with (steps done, steps in all, loss)."""
 
 
-class Trainable(Protocol):
+class Trainable(Weights, Protocol):
     """What the learner asks of a policy, beside being a torch module."""
 
     def __call__(self, batch: Batch, noise: Stream) -> Float[Tensor, "batch"]: ...
@@ -45,12 +46,14 @@ class Fit:
     weight_decay: float = 1e-4
     decay_after: float = 0.5
     """Constant learning rate up to this share of the steps, cosine to zero after it."""
+    checkpoint_every_steps: int = 100
+    """How much of a task a killed run may lose; changes nothing else."""
 
     def __post_init__(self) -> None:
-        if self.steps_per_task < 1 or self.batch_size < 1:
+        if min(self.steps_per_task, self.batch_size, self.checkpoint_every_steps) < 1:
             raise BadInput(
-                f"steps_per_task {self.steps_per_task}, batch_size {self.batch_size}; "
-                "both must be at least 1"
+                f"steps_per_task {self.steps_per_task}, batch_size {self.batch_size}, "
+                f"checkpoint_every_steps {self.checkpoint_every_steps}; each must be at least 1"
             )
         if not 0 <= self.rehearsed_share < 1:
             raise BadInput(f"rehearsed_share {self.rehearsed_share}; expected 0 or more, below 1")
@@ -67,8 +70,9 @@ class Fit:
         accelerator: Accelerator,
         num_steps: int | None = None,
         progress: Progress | None = None,
+        keeper: Keeper | None = None,
     ) -> float:
-        """Train in place; returns the mean loss of the last tenth of the steps."""
+        """Train in place, from where the keeper was left; mean loss of the last tenth of steps."""
         steps = num_steps or self.steps_per_task
         optimizer = torch.optim.AdamW(
             policy.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay, fused=True
@@ -76,8 +80,8 @@ class Fit:
         wrapped, optimizer = accelerator.prepare(policy, optimizer)
         wrapped.train()
         noise = streams.named("noise", name)
-        tail: list[float] = []
-        for step in range(steps):
+        done = Steps() if keeper is None else keeper.restore(policy, optimizer)
+        for step in range(len(done), steps):
             refs = self.refs_of_step(step, current, sampler, streams.named("current", name))
             mine = refs[accelerator.process_index :: accelerator.num_processes]
             # By hand: Accelerate's schedulers step once per process, which would change the curve.
@@ -87,12 +91,15 @@ class Fit:
             accelerator.backward(loss)
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
-            if step >= steps - max(1, steps // 10):
-                tail.append(float(loss.detach()))
+            done.add(float(loss.detach()), refs)
             if progress is not None:
-                progress(step + 1, steps, float(loss.detach()))
+                progress(step + 1, steps, done.losses[-1])
+            is_due = (step + 1) % self.checkpoint_every_steps == 0 or step + 1 == steps
+            if keeper is not None and is_due:
+                keeper.save(policy, optimizer, done)
         # The moments go now; free_memory would also collect garbage, a quarter second per task.
         optimizer.state.clear()
+        tail = done.losses[-max(1, steps // 10) :]
         return sum(tail) / len(tail)
 
     def refs_of_step(

@@ -15,6 +15,8 @@ from phaser.core.ports import Sampler
 from phaser.core.streams import Streams
 from phaser.methods.method import Method
 
+EMPTY = Memory()
+
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class TaskFinished:
@@ -37,10 +39,14 @@ class Learner(Protocol):
 
 
 def learn_stream(
-    tasks: Iterable[PreparedTask], learner: Learner, method: Method, streams: Streams
+    tasks: Iterable[PreparedTask],
+    learner: Learner,
+    method: Method,
+    streams: Streams,
+    *,
+    memory: Memory = EMPTY,
 ) -> Iterator[TaskFinished]:
-    """Learn the tasks in order with one method."""
-    memory = Memory()
+    """Learn the tasks in order with one method; `memory` is what earlier tasks left."""
     for task in tasks:
         name = task.task.name
         sampler = method.draw.for_task(

@@ -1,0 +1,148 @@
+"""The middle of a task on disk: weights, the optimiser's moments, and what every step trained on.
+
+Batches, noise and learning rate are functions of (seed, task, step), so nothing else has to be kept
+for training to go on as if it had never stopped. Tensors are safetensors; nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import torch
+from safetensors.torch import load, save
+from torch import Tensor
+
+from phaser.core.demonstration import FrameRef
+from phaser.core.errors import BrokenFile
+from phaser.core.files import write_bytes
+
+STEPS_SCHEMA = pa.schema(
+    [
+        ("task", pa.string()),
+        ("step", pa.int32()),
+        ("loss", pa.float64()),
+        ("sample_tasks", pa.list_(pa.string())),
+        ("sample_demos", pa.list_(pa.int32())),
+        ("sample_frames", pa.list_(pa.int32())),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """The steps of one task that are done: the loss and the global batch of each."""
+
+    losses: list[float] = field(default_factory=list)
+    samples: list[list[FrameRef]] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.losses)
+
+    def add(self, loss: float, refs: list[FrameRef]) -> None:
+        self.losses.append(loss)
+        self.samples.append(refs)
+
+    def table(self, task: str) -> pa.Table:
+        """One row per step: the record by which two runs are compared, sample by sample."""
+        return pa.Table.from_pydict(
+            {
+                "task": [task] * len(self),
+                "step": range(len(self)),
+                "loss": self.losses,
+                "sample_tasks": [[ref.task for ref in refs] for refs in self.samples],
+                "sample_demos": [[ref.demo for ref in refs] for refs in self.samples],
+                "sample_frames": [[ref.frame for ref in refs] for refs in self.samples],
+            },
+            schema=STEPS_SCHEMA,
+        )
+
+    @classmethod
+    def from_table(cls, table: pa.Table) -> Steps:
+        columns = [table[f"sample_{part}"].to_pylist() for part in ("tasks", "demos", "frames")]
+        samples = [list(map(FrameRef, *row)) for row in zip(*columns, strict=True)]
+        return cls(table["loss"].to_pylist(), samples)
+
+
+class Weights(Protocol):
+    """A torch module, as far as saving it goes."""
+
+    def state_dict(self) -> dict[str, Tensor]: ...
+
+    def load_state_dict(self, state_dict: Mapping[str, Tensor], /) -> object: ...
+
+
+class Moments(Protocol):
+    """A torch optimiser, as far as saving it goes."""
+
+    def state_dict(self) -> dict[str, Any]: ...
+
+    def load_state_dict(self, state_dict: dict[str, Any], /) -> None: ...
+
+
+class Keeper(Protocol):
+    """Where the learner leaves its state, and finds it again."""
+
+    def restore(self, policy: Weights, optimizer: Moments) -> Steps:
+        """Put both back to where the last save left them; the steps done until then."""
+        ...
+
+    def save(self, policy: Weights, optimizer: Moments, steps: Steps) -> None: ...
+
+
+def write_state(path: Path, policy: Weights, optimizer: Moments, steps: Steps) -> str:
+    """All of it in one file; returns the SHA-256 that `read_state` will ask for."""
+    tensors = {f"weights/{name}": value for name, value in policy.state_dict().items()}
+    for number, moments in optimizer.state_dict()["state"].items():
+        tensors |= {f"moments/{number}/{name}": value for name, value in moments.items()}
+    tensors["steps"] = _packed(steps.table(""))
+    return write_tensors(path, tensors)
+
+
+def read_state(path: Path, sha256: str, policy: Weights, optimizer: Moments) -> Steps:
+    """Put policy and optimiser back; a file that is not the one written is refused."""
+    tensors = read_tensors(path, sha256)
+    moments: dict[int, dict[str, Tensor]] = {}
+    weights: dict[str, Tensor] = {}
+    for key, value in tensors.items():
+        kind, _, name = key.partition("/")
+        if kind == "weights":
+            weights[name] = value
+        elif kind == "moments":
+            number, _, name = name.partition("/")
+            moments.setdefault(int(number), {})[name] = value
+    policy.load_state_dict(weights)
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
+    with pa.ipc.open_stream(pa.py_buffer(tensors["steps"].numpy())) as stream:
+        return Steps.from_table(stream.read_all())
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
+    content = save({name: value.contiguous() for name, value in tensors.items()})
+    write_bytes(path, content)
+    return hashlib.sha256(content).hexdigest()
+
+
+def read_tensors(path: Path, sha256: str) -> dict[str, Tensor]:
+    """Tensors of a file that has exactly this hash, so that its content is what was written."""
+    if not path.is_file():
+        raise BrokenFile(f"{path} is gone, but the run needs it to go on; restore it")
+    content = path.read_bytes()
+    found = hashlib.sha256(content).hexdigest()
+    if found != sha256:
+        raise BrokenFile(
+            f"{path} has SHA-256 {found[:12]}…, expected {sha256[:12]}…; it is damaged: restore it"
+        )
+    return load(content)
+
+
+def _packed(table: pa.Table) -> Tensor:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return torch.from_numpy(np.frombuffer(sink.getvalue(), np.uint8).copy())
