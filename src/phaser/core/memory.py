@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from phaser.core.demonstration import Demo, FrameRef, Task
 from phaser.core.errors import BadInput
+from phaser.core.frame_refs import FrameRefs
 from phaser.core.segmentation import Segmentation
 
 
@@ -37,11 +38,14 @@ class Bucket:
     """The stored frames of one phase; distinct, never empty."""
 
     phase: PhaseId
-    frames: tuple[FrameRef, ...]
+    frames: Sequence[FrameRef]
     prototype: Prototype
 
     def __post_init__(self) -> None:
-        if not self.frames or len(set(self.frames)) != len(self.frames):
+        # Frames in arrays were compared as arrays where they were read; making an object of each
+        # would cost more than everything else about opening a memory.
+        distinct = isinstance(self.frames, FrameRefs) or len(set(self.frames)) == len(self.frames)
+        if not self.frames or not distinct:
             raise BadInput(f"bucket {self.phase} needs distinct frames, has {len(self.frames)}")
 
 

@@ -1,0 +1,115 @@
+"""How pixels are stored: as they are, or as PNG, WebP or JPEG bytes, one image per frame."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from jaxtyping import UInt8
+from PIL import Image, JpegImagePlugin, PngImagePlugin, WebPImagePlugin
+
+from phaser.core.errors import BadInput, BrokenFile, UnknownName
+from phaser.memory.image_headers import declared_size
+
+CodecName = Literal["raw", "png", "webp-lossless", "webp", "jpeg"]
+MAX_PIXELS = 1 << 24
+"""4096 x 4096: more in one frame is taken for a decompression bomb."""
+PNG_LEVEL = 1
+"""zlib's effort: on recorded frames higher levels cost time and save little."""
+WEBP_METHOD = 1
+"""WebP's effort, of 6; higher ones cost time and save little."""
+
+_FORMATS = {"png": "png", "webp": "webp", "webp-lossless": "webp", "jpeg": "jpeg"}
+# The plugins themselves: Image.open would try formats that the manifest does not name.
+_PLUGINS = {
+    "png": PngImagePlugin.PngImageFile,
+    "webp": WebPImagePlugin.WebPImageFile,
+    "jpeg": JpegImagePlugin.JpegImageFile,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImageCodec:
+    """A way to store images; `quality` matters to the lossy ones, JPEG and WebP."""
+
+    name: CodecName = "png"
+    quality: int = 95
+
+    def __post_init__(self) -> None:
+        if self.name not in get_args(CodecName):
+            raise UnknownName("image codec", self.name, get_args(CodecName))
+        if not 1 <= self.quality <= 100:
+            raise BadInput(f"image quality {self.quality}; expected 1 to 100")
+
+    @classmethod
+    def parse(cls, text: str) -> ImageCodec:
+        """`png`, `raw`, `webp-lossless`, or a lossy one with its quality: `jpeg:90`."""
+        name, _, quality = text.partition(":")
+        if not quality:
+            return cls(name=name)  # type: ignore[arg-type]  # checked when it is made
+        if not quality.isascii() or not quality.isdigit():
+            raise BadInput(f"image codec {text!r}; expected a quality of 1 to 100 after the colon")
+        return cls(name=name, quality=int(quality))  # type: ignore[arg-type]
+
+    @property
+    def lossless(self) -> bool:
+        return self.name in ("raw", "png", "webp-lossless")
+
+    def __str__(self) -> str:
+        return self.name if self.lossless else f"{self.name}:{self.quality}"
+
+    def encode(self, pixels: UInt8[np.ndarray, "height width channels"]) -> bytes:
+        """Bytes of an image of 1 or 3 channels; a lossless codec is held to its word."""
+        image = Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels)
+        stream = io.BytesIO()
+        if self.name == "png":
+            image.save(stream, "PNG", compress_level=PNG_LEVEL)
+        elif self.name == "jpeg":
+            # Colour at full resolution: small coloured objects are what a task is about.
+            image.save(stream, "JPEG", quality=self.quality, subsampling=0)
+        else:
+            lossless = self.name == "webp-lossless"
+            effort = 0 if lossless else self.quality
+            image.convert("RGB").save(
+                stream, "WEBP", lossless=lossless, quality=effort, method=WEBP_METHOD
+            )
+        content = stream.getvalue()
+        if self.lossless and not np.array_equal(self.decode(content, pixels.shape, "it"), pixels):
+            raise BadInput(f"the codec {self} does not give these pixels back; use codec 'raw'")
+        return content
+
+    def decode(
+        self, content: bytes, shape: tuple[int, ...], where: str
+    ) -> UInt8[np.ndarray, "height width channels"]:
+        """Pixels of an image of exactly this height, width and number of channels."""
+        height, width, channels = shape
+        kind = _FORMATS[self.name]
+        found = declared_size(content, kind, where=where)
+        if found != (height, width) or height * width > MAX_PIXELS:
+            raise BrokenFile(
+                f"{where} is an image of {found[0]} x {found[1]} pixels where {height} x {width} "
+                f"(at most {MAX_PIXELS} in all) are declared; restore the file"
+            )
+        try:
+            with _PLUGINS[kind](io.BytesIO(content)) as image:
+                if image.size != (width, height):
+                    raise BrokenFile(f"{where} is an image that declares two sizes; restore it")
+                pixels = np.array(image)
+        except (OSError, SyntaxError, ValueError, EOFError) as error:
+            raise BrokenFile(f"{where} is a damaged {kind} image ({error}); restore it") from error
+        return _with_channels(pixels, channels, kind=kind, where=where)
+
+
+def _with_channels(
+    pixels: np.ndarray, channels: int, *, kind: str, where: str
+) -> UInt8[np.ndarray, "height width channels"]:
+    if channels == 1 and kind == "webp" and pixels.ndim == 3:
+        pixels = pixels[..., 0]  # WebP has no grey images
+    pixels = pixels[..., None] if pixels.ndim == 2 else pixels
+    if pixels.dtype != np.uint8 or pixels.shape[2] != channels:
+        raise BrokenFile(
+            f"{where} is an image of {pixels.shape[2]} channels, declared are {channels}"
+        )
+    return pixels

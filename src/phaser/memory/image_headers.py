@@ -1,0 +1,57 @@
+"""The size an encoded image declares, read from its first bytes before anything is decoded."""
+
+from __future__ import annotations
+
+import struct
+
+from phaser.core.errors import BrokenFile
+
+_PNG_START = b"\x89PNG\r\n\x1a\n"
+# Markers of a JPEG that start a frame and so declare its size; C4, C8 and CC mean other things.
+_JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+
+
+def declared_size(content: bytes, codec: str, *, where: str) -> tuple[int, int]:
+    """Height and width of a PNG, JPEG or WebP image; any other content is refused."""
+    try:
+        size = _READERS[codec](content)
+    except (struct.error, IndexError):
+        size = None
+    if size is None:
+        raise BrokenFile(f"{where} is not a {codec} image; restore the file")
+    return size
+
+
+def _png(content: bytes) -> tuple[int, int] | None:
+    kind, width, height = struct.unpack_from(">4x4sII", content, len(_PNG_START))
+    return (height, width) if content.startswith(_PNG_START) and kind == b"IHDR" else None
+
+
+def _jpeg(content: bytes) -> tuple[int, int] | None:
+    if not content.startswith(b"\xff\xd8"):
+        return None
+    at = 2
+    while content[at] == 0xFF:
+        marker, length = struct.unpack_from(">BH", content, at + 1)
+        if marker in _JPEG_FRAMES:
+            height, width = struct.unpack_from(">HH", content, at + 5)
+            return height, width
+        at += 2 + length
+    return None
+
+
+def _webp(content: bytes) -> tuple[int, int] | None:
+    """A simple file: one lossy or lossless image, never an animation."""
+    start, kind, form = struct.unpack_from("<4s4x4s4s", content)
+    if (start, kind) != (b"RIFF", b"WEBP"):
+        return None
+    if form == b"VP8 " and content[23:26] == b"\x9d\x01\x2a":
+        width, height = struct.unpack_from("<HH", content, 26)
+        return height & 0x3FFF, width & 0x3FFF
+    if form == b"VP8L" and content[20] == 0x2F:
+        (bits,) = struct.unpack_from("<I", content, 21)
+        return (bits >> 14 & 0x3FFF) + 1, (bits & 0x3FFF) + 1
+    return None
+
+
+_READERS = {"png": _png, "jpeg": _jpeg, "webp": _webp}

@@ -1,0 +1,172 @@
+"""An open shard: references, prototypes and samples of one stored task, read from the map."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int, Int64
+
+from phaser.core.errors import BadInput, BrokenFile
+from phaser.core.frame_refs import FrameRefs
+from phaser.core.memory import Bucket, PhaseId, Prototype
+from phaser.memory.leaf_reader import LeafReader, open_leaf
+from phaser.memory.manifest import StoredTask
+from phaser.memory.sample import Sample
+from phaser.memory.sample_tree import Node, check_node, join, leaf_paths
+from phaser.memory.shard_writer import SHARD_FORMAT, SHARD_VERSION
+from phaser.memory.tensor_file import TensorFile, open_tensor_file, version_of
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Shard:
+    """The frames of one task; holds no open file, only the map."""
+
+    path: Path
+    task: StoredTask
+    file: TensorFile
+    node: Node
+    leaves: tuple[LeafReader, ...]
+    order: Int64[np.ndarray, "count"]
+    keys: Int64[np.ndarray, "count"]
+    """The frames in rising order, and the row of each: how a frame is found."""
+
+    @classmethod
+    def open(cls, path: Path, task: StoredTask) -> Shard:
+        file = open_tensor_file(path, num_bytes=task.num_bytes)
+        description = _description(file, path)
+        if description["task"] != task.name or description["codec"] != asdict(task.codec):
+            raise BrokenFile(f"{path} is not the shard of task {task.name!r}; restore it")
+        _check_arrays(file.arrays, task, path)
+        order, keys = _sorted_frames(file.arrays, path)
+        leaves = tuple(
+            open_leaf(
+                entry,
+                f"leaf.{position}",
+                file.arrays,
+                rows=task.num_frames,
+                codec=task.codec,
+                where=str(path),
+            )
+            for position, entry in enumerate(description["leaves"])
+        )
+        check_node(description["structure"], len(leaves), where=str(path))
+        return cls(
+            path=path,
+            task=task,
+            file=file,
+            node=description["structure"],
+            leaves=leaves,
+            order=order,
+            keys=keys,
+        )
+
+    def leaf_paths(self) -> tuple[str, ...]:
+        """Names of the leaves, in the order of `leaves`."""
+        return tuple(leaf_paths(self.node))
+
+    def buckets(self) -> list[Bucket]:
+        """The task's buckets as they were kept: same order, same prototypes, frames on demand."""
+        name, arrays = self.task.name, self.file.arrays
+        motions = arrays["prototype.motion"].tolist()
+        edge = 0
+        made: list[Bucket] = []
+        for position, row in enumerate(self.task.holding()):
+            stop = edge + row["frames"]
+            frames = FrameRefs(name, arrays["demo"][edge:stop], arrays["frame"][edge:stop])
+            prototype = Prototype(
+                language=arrays["prototype.language"][position],
+                vision=arrays["prototype.vision"][position],
+                action=arrays["prototype.action"][position],
+                motion=tuple(motions[position]),
+            )
+            phase = PhaseId(name, row["index"], row["label"])
+            made.append(Bucket(phase=phase, frames=frames, prototype=prototype))
+            edge = stop
+        return made
+
+    def rows(
+        self, demos: Int[np.ndarray, "count"], frames: Int[np.ndarray, "count"]
+    ) -> Int64[np.ndarray, "count"]:
+        """Where these frames stand; a frame that is not stored is refused by name."""
+        wanted = _keys(demos, frames)
+        at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        for position in np.flatnonzero(self.keys[at] != wanted):
+            raise BadInput(
+                f"frame {frames[position]} of episode {demos[position]} of task "
+                f"{self.task.name!r} is not in the memory"
+            )
+        return self.order[at]
+
+    def samples(self, rows: Sequence[int]) -> list[Sample]:
+        made = [join(self.node, [leaf.read(row) for leaf in self.leaves]) for row in rows]
+        self._check_unchanged()
+        return made
+
+    def _check_unchanged(self) -> None:
+        """Forgetting overwrites a shard: what another process reads from the map is then void."""
+        try:
+            now = version_of(os.lstat(self.path))
+        except FileNotFoundError:
+            now = None
+        if now != self.file.version:
+            raise BrokenFile(
+                f"{self.path} was changed or removed after this memory was opened; open it again"
+            )
+
+
+def _keys(
+    demos: Int[np.ndarray, "count"], frames: Int[np.ndarray, "count"]
+) -> Int64[np.ndarray, "count"]:
+    """Episode and frame as one number, so that one sorted search finds both."""
+    return demos.astype(np.int64) * (1 << 32) + frames
+
+
+def _description(file: TensorFile, path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.text["phaser"])
+    except (KeyError, ValueError, RecursionError) as error:
+        raise BrokenFile(f"{path} does not describe its samples; restore it") from error
+    wanted = {"format", "version", "task", "codec", "structure", "leaves"}
+    if not isinstance(found, dict) or set(found) != wanted or not isinstance(found["leaves"], list):
+        raise BrokenFile(f"{path} does not describe its samples; restore it")
+    if (found["format"], found["version"]) != (SHARD_FORMAT, SHARD_VERSION):
+        raise BrokenFile(
+            f"{path} is a {found['format']!r} of version {found['version']!r}; this phaser reads "
+            f"{SHARD_FORMAT!r} of version {SHARD_VERSION}, a newer phaser may read it"
+        )
+    return found
+
+
+def _check_arrays(arrays: Mapping[str, np.ndarray], task: StoredTask, path: Path) -> None:
+    """The references and prototypes that the manifest promises."""
+    holding = task.holding()
+    rows, phases = task.num_frames, len(holding)
+    for name in ("demo", "frame", "phase"):
+        found = arrays.get(name)
+        if found is None or found.shape != (rows,) or found.dtype != np.int32:
+            raise BrokenFile(f"{path} lacks the references of its {rows} frames; restore it")
+    for part in ("language", "vision", "action", "motion"):
+        found = arrays.get(f"prototype.{part}")
+        kind = "i" if part == "motion" else "f"
+        if found is None or found.dtype.kind != kind or found.ndim != 2 or len(found) != phases:
+            raise BrokenFile(f"{path} lacks the prototypes of its {phases} phases; restore it")
+    counts = [row["frames"] for row in holding]
+    if not np.array_equal(arrays["phase"], np.repeat([row["index"] for row in holding], counts)):
+        raise BrokenFile(f"{path} has frames of other phases than the manifest; restore it")
+
+
+def _sorted_frames(
+    arrays: Mapping[str, np.ndarray], path: Path
+) -> tuple[Int64[np.ndarray, "count"], Int64[np.ndarray, "count"]]:
+    keys = _keys(arrays["demo"], arrays["frame"])
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    if arrays["demo"].min() < 0 or arrays["frame"].min() < 0 or (keys[1:] == keys[:-1]).any():
+        raise BrokenFile(f"{path} holds a frame twice or one that cannot be; restore it")
+    return order, keys

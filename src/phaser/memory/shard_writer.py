@@ -1,0 +1,193 @@
+"""A task's frames become one shard: rows in the order of the buckets, named by its own hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int32
+
+from phaser.core.demonstration import FrameRef
+from phaser.core.errors import BadInput
+from phaser.core.files import write_atomically, writing
+from phaser.core.memory import Bucket
+from phaser.memory.codecs import ImageCodec
+from phaser.memory.leaf_writer import LeafWriter, Piece, encode, image_form
+from phaser.memory.sample import NewTask, Sample
+from phaser.memory.sample_tree import Leaf, Node, leaf_paths, split
+from phaser.memory.tensor_file import header, in_writing_order, storable
+
+SHARD_FORMAT = "phaser-memory-shard"
+SHARD_VERSION = 1
+REF_BYTES = 12
+"""Episode, frame and phase, 32 bits each."""
+_PROTOTYPE = ("language", "vision", "action", "motion")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WrittenShard:
+    """What the manifest has to know of a shard."""
+
+    name: str
+    num_bytes: int
+    sha256: str
+
+
+def encoded_size(sample: Sample, codec: ImageCodec) -> int:
+    """Bytes that one more frame like this takes in a shard."""
+    total = REF_BYTES
+    for leaf in split(sample)[1]:
+        form = image_form(leaf, codec)
+        stacked = leaf.kind.kind == "array" and form is None
+        total += encode(leaf, codec, form).num_bytes(stacked=stacked)
+    return total
+
+
+def write_task(
+    folder: Path, stem: str, new: NewTask, codec: ImageCodec
+) -> tuple[WrittenShard, list[int]]:
+    """Write the shard of a task; also the bytes that each bucket's rows take in it."""
+    check_buckets(new)
+    refs = [ref for bucket in new.buckets for ref in bucket.frames]
+    with ExitStack() as stack, writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        node, leaves = _spool(refs, new, codec, folder, stack)
+        pieces = {**_ref_pieces(refs, new.buckets), **_prototype_pieces(new.buckets)}
+        row_bytes = np.full(len(refs), REF_BYTES, np.int64)
+        for position, leaf in enumerate(leaves):
+            pieces |= leaf.pieces(f"leaf.{position}")
+            row_bytes += leaf.row_bytes()
+        text = shard_text(new.task.name, codec, node, [leaf.describe() for leaf in leaves])
+        written = write_pieces(folder, stem, pieces, text)
+    edges = np.cumsum([0, *(len(bucket.frames) for bucket in new.buckets)])[:-1]
+    return written, np.add.reduceat(row_bytes, edges).tolist()
+
+
+def shard_text(
+    task: str, codec: ImageCodec, node: Node, leaves: Sequence[Mapping[str, Any]]
+) -> dict[str, str]:
+    """What the header says beside the arrays."""
+    description = {
+        "format": SHARD_FORMAT,
+        "version": SHARD_VERSION,
+        "task": task,
+        "codec": asdict(codec),
+        "structure": node,
+        "leaves": list(leaves),
+    }
+    return {"phaser": json.dumps(description, sort_keys=True, separators=(",", ":"))}
+
+
+def write_pieces(
+    folder: Path, stem: str, pieces: Mapping[str, Piece], text: Mapping[str, str]
+) -> WrittenShard:
+    """One file of these arrays; its name ends with the first digits of its SHA-256."""
+    specs = {name: piece.spec for name, piece in pieces.items()}
+    start = header(specs, text)
+
+    def blocks() -> Iterator[bytes | memoryview]:
+        yield start
+        for name in in_writing_order(specs):
+            yield from pieces[name].blocks()
+
+    digest = hashlib.sha256()
+    for block in blocks():
+        digest.update(block)
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as stream:
+            for block in blocks():
+                stream.write(block)
+
+    name = f"{stem}-{digest.hexdigest()[:12]}.safetensors"
+    write_atomically(folder / name, write)
+    num_bytes = len(start) + sum(spec.num_bytes for spec in specs.values())
+    return WrittenShard(name=name, num_bytes=num_bytes, sha256=digest.hexdigest())
+
+
+def check_buckets(new: NewTask) -> None:
+    """Refuse frames of another task, frames kept twice, and prototypes that do not match."""
+    name = new.task.name
+    if not new.buckets:
+        raise BadInput(f"task {name!r} leaves no frames; a memory stores only tasks that do")
+    indices = [bucket.phase.index for bucket in new.buckets]
+    if indices != sorted(set(indices)) or indices[0] < 0:
+        raise BadInput(f"task {name!r} has buckets of the phases {indices}; expected rising order")
+    if any(bucket.phase.task != name for bucket in new.buckets):
+        raise BadInput(f"task {name!r} was given buckets of another task")
+    seen: set[tuple[int, int]] = set()
+    for ref in (ref for bucket in new.buckets for ref in bucket.frames):
+        if ref.task != name or not (0 <= ref.demo < 1 << 31 and 0 <= ref.frame < 1 << 31):
+            raise BadInput(f"task {name!r} cannot keep {ref}")
+        if (ref.demo, ref.frame) in seen:
+            raise BadInput(f"task {name!r} keeps frame {ref.frame} of episode {ref.demo} twice")
+        seen.add((ref.demo, ref.frame))
+
+
+def _spool(
+    refs: Sequence[FrameRef], new: NewTask, codec: ImageCodec, folder: Path, stack: ExitStack
+) -> tuple[Node, list[LeafWriter]]:
+    node: Node = {}
+    writers: list[LeafWriter] = []
+    for position, ref in enumerate(refs):
+        found, leaves = split(new.sample_of(ref))
+        if position == 0:
+            node = found
+            writers = [LeafWriter(leaf, codec, folder, stack) for leaf in leaves]
+        if found != node or [leaf.kind for leaf in leaves] != [one.kind for one in writers]:
+            raise BadInput(_difference(refs[0], ref, (node, writers), (found, leaves)))
+        for writer, leaf in zip(writers, leaves, strict=True):
+            writer.add(leaf)
+    return node, writers
+
+
+def _difference(
+    first: FrameRef,
+    ref: FrameRef,
+    expected: tuple[Node, Sequence[LeafWriter]],
+    found: tuple[Node, Sequence[Leaf]],
+) -> str:
+    before, after = (
+        {path: leaf.kind for path, leaf in zip(leaf_paths(node), leaves, strict=True)}
+        for node, leaves in (expected, found)
+    )
+    path = next((p for p in {**before, **after} if before.get(p) != after.get(p)), "its nesting")
+    return (
+        f"{ref} differs from {first} at {path}: {after.get(path, 'not there')} instead of "
+        f"{before.get(path, 'nothing')}; all frames of a task need the same keys and types"
+    )
+
+
+def _ref_pieces(refs: Sequence[FrameRef], buckets: Sequence[Bucket]) -> dict[str, Piece]:
+    counts = [len(bucket.frames) for bucket in buckets]
+    phases = np.repeat([bucket.phase.index for bucket in buckets], counts)
+    return {
+        "demo": Piece.of(_whole(ref.demo for ref in refs)),
+        "frame": Piece.of(_whole(ref.frame for ref in refs)),
+        "phase": Piece.of(phases.astype(np.int32)),
+    }
+
+
+def _whole(values: Iterator[int]) -> Int32[np.ndarray, "count"]:
+    return np.fromiter(values, np.int32)
+
+
+def _prototype_pieces(buckets: Sequence[Bucket]) -> dict[str, Piece]:
+    pieces: dict[str, Piece] = {}
+    for part in _PROTOTYPE:
+        rows = [np.asarray(getattr(bucket.prototype, part)) for bucket in buckets]
+        rows = [row.astype(np.int64) for row in rows] if part == "motion" else rows
+        alike = {(row.shape, row.dtype) for row in rows}
+        if len(alike) != 1 or not storable(rows[0].dtype) or rows[0].ndim != 1:
+            raise BadInput(
+                f"task {buckets[0].phase.task!r} has {part} prototypes of several shapes or types "
+                f"({sorted(str(one) for one in alike)}); expected one vector type for all phases"
+            )
+        pieces[f"prototype.{part}"] = Piece.of(np.stack(rows))
+    return pieces
