@@ -1,0 +1,145 @@
+"""What a phase looks and reads like, from frozen encoders or the user's own (paper 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float, UInt8
+from PIL import Image
+
+from phaser.core.demonstration import FrameRef
+from phaser.core.errors import BadInput
+from phaser.core.memory import Memory, Prototype
+from phaser.core.segmentation import Segmentation
+from phaser.replay.columns import Columns
+from phaser.replay.images import image_names, images_of
+from phaser.replay.recording import Recording
+from phaser.routing.prototypes import prototypes
+
+FRAMES_PER_PHASE = 64
+"""A mean over more frames of one phase hardly moves, and every frame is an image to decode."""
+SIDE = 128
+"""Side in pixels at which the default encoder looks at images."""
+
+Language = Callable[[str], Float[np.ndarray, "language"]]
+Vision = Callable[[UInt8[np.ndarray, "count height width 3"]], Float[np.ndarray, "count vision"]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Encoders:
+    """Text and images to vectors; None stands for MiniLM and EfficientNet-lite0."""
+
+    language: Language | None = None
+    vision: Vision | None = None
+
+    def prototypes(
+        self,
+        recording: Recording,
+        segmentations: Sequence[Segmentation],
+        *,
+        instruction: str,
+        columns: Columns,
+    ) -> tuple[Prototype, ...]:
+        """One prototype per phase: instruction, sight of up to 64 of its frames, mean action."""
+        blind = without_encoders(recording, segmentations, language=self._instruction(instruction))
+        names = image_names(recording.sample(_frames(recording, segmentations, 0)[0]), columns)
+        if not names:
+            return blind
+        see = self.vision or default_vision()
+        sights = []
+        for phase in range(len(blind)):
+            refs = _frames(recording, segmentations, phase)
+            images = [
+                images_of(recording.sample(ref), names, row=recording.row(ref)) for ref in refs
+            ]
+            sights.append(_sight(images, see))
+        return tuple(replace(one, vision=sight) for one, sight in zip(blind, sights, strict=True))
+
+    def _instruction(self, instruction: str) -> Float[np.ndarray, "language"]:
+        embed = self.language or default_language()
+        vector = np.asarray(embed(instruction))
+        if vector.ndim != 1:
+            raise BadInput(
+                f"language() gave shape {vector.shape} for one instruction; expected 1-D"
+            )
+        return vector
+
+
+def without_encoders(
+    recording: Recording,
+    segmentations: Sequence[Segmentation],
+    *,
+    language: Float[np.ndarray, "language"] | None = None,
+) -> tuple[Prototype, ...]:
+    """Prototypes of mean actions alone: enough for every rule that does not route."""
+    return prototypes(
+        recording.demos,
+        segmentations,
+        instruction_embedding=np.zeros(0) if language is None else language,
+        frame_features=lambda demo: np.zeros((demo.num_frames, 0)),
+    )
+
+
+def check_comparable(memory: Memory, current: Sequence[Prototype]) -> None:
+    """Refuse to route between phases that were described by other encoders or cameras."""
+    for bucket in memory.buckets:
+        for part in ("language", "vision", "action"):
+            stored, new = (len(getattr(one, part)) for one in (bucket.prototype, current[0]))
+            if stored != new:
+                raise BadInput(
+                    f"stored task {bucket.phase.task!r} is described by {stored} {part} numbers, "
+                    f"this one by {new}; route with the encoders, cameras and action space it was "
+                    "kept with, use method 'phase-only' or 'er', or begin another memory"
+                )
+
+
+def default_language() -> Language:
+    """MiniLM; its weights are a package of their own, named by the error when it is missing."""
+    from phaser.encoders.minilm import MiniLM
+
+    encoder = MiniLM()
+    return lambda sentence: encoder.encode([sentence])[0]
+
+
+def default_vision() -> Vision:
+    """EfficientNet-lite0 at 128 × 128 pixels."""
+    from phaser.encoders.efficientnet import EfficientNetLite0
+
+    encoder = EfficientNetLite0()
+    return lambda images: encoder.pooled(np.stack([_resized(image) for image in images]))
+
+
+def _resized(image: UInt8[np.ndarray, "height width 3"]) -> UInt8[np.ndarray, "side side 3"]:
+    return np.asarray(Image.fromarray(image).resize((SIDE, SIDE), Image.Resampling.BILINEAR))
+
+
+def _frames(
+    recording: Recording, segmentations: Sequence[Segmentation], phase: int
+) -> list[FrameRef]:
+    """Up to 64 frames of a phase, spread evenly over its frames in all demonstrations."""
+    refs = [
+        FrameRef(demo.task, demo.index, frame)
+        for demo, cut in zip(recording.demos, segmentations, strict=True)
+        for frame in range(cut.phases[phase].start, cut.phases[phase].stop)
+    ]
+    count = min(FRAMES_PER_PHASE, len(refs))
+    return [refs[at] for at in np.linspace(0, len(refs) - 1, count).round().astype(int)]
+
+
+def _sight(images: Sequence[Sequence[np.ndarray]], see: Vision) -> Float[np.ndarray, "vision"]:
+    """The mean vector of each camera, side by side."""
+    cameras = []
+    for camera in zip(*images, strict=True):
+        shapes = {image.shape for image in camera}
+        if len(shapes) > 1:
+            raise BadInput(f"images of one camera have the shapes {sorted(shapes)}; expected one")
+        vectors = np.asarray(see(np.stack(camera)), dtype=np.float64)
+        if vectors.ndim != 2 or len(vectors) != len(camera):
+            raise BadInput(
+                f"vision() gave shape {vectors.shape} for {len(camera)} images; "
+                "expected one vector per image"
+            )
+        cameras.append(vectors.mean(axis=0))
+    return np.concatenate(cameras)

@@ -1,0 +1,89 @@
+"""From a recording to what a method may see of a task: phases and their prototypes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from phaser.core.demonstration import FrameRef, Task
+from phaser.core.errors import BadInput, UnknownName
+from phaser.core.memory import Memory, PreparedTask
+from phaser.core.ports import LossProbe, Segmenter
+from phaser.memory.store import Store
+from phaser.methods.method import Method
+from phaser.phases.autopc import AutoPC
+from phaser.phases.stage_info import read_stage_info
+from phaser.replay.columns import Columns
+from phaser.replay.encoding import Encoders, check_comparable, without_encoders
+from phaser.replay.recording import Recording
+from phaser.replay.samples import user_form
+from phaser.routing.by_loss import ByLoss
+from phaser.routing.routed import Routed
+
+SampleProbe = Callable[[list[Any]], Sequence[float] | Float[np.ndarray, "count"]]
+"""Losses of a list of samples under the policy as it is, one number each."""
+
+PROBE_BATCH = 64
+
+
+def segmenter_for(phases: Segmenter | Path | str | None, task: Task, method: Method) -> Segmenter:
+    """As told; a stage_info.json is looked up by the task's name, then by its instruction."""
+    if phases is None:
+        return AutoPC(boundaries=method.boundaries)
+    if not isinstance(phases, Path | str):
+        return phases
+    stages = read_stage_info(Path(phases))
+    by_instruction = {one.instruction: one for one in stages.values()}
+    found = stages.get(task.name) or by_instruction.get(task.instruction)
+    if found is None:
+        raise UnknownName(f"task of {phases}", task.name, stages)
+    return found.episode_segmenter() if found.episodes else found.segmenter()
+
+
+def prepare(
+    recording: Recording,
+    task: Task,
+    *,
+    segmenter: Segmenter,
+    method: Method,
+    encoders: Encoders,
+    columns: Columns,
+    memory: Memory,
+) -> PreparedTask:
+    """Cut the demonstrations; describe the phases where the method compares them."""
+    segmentations = segmenter.segment(recording.demos)
+    if isinstance(method.draw, Routed):
+        prototypes = encoders.prototypes(
+            recording, segmentations, instruction=task.instruction, columns=columns
+        )
+        check_comparable(memory, prototypes)
+    else:
+        prototypes = without_encoders(recording, segmentations)
+    return PreparedTask(
+        task=task,
+        demos=recording.demos,
+        segmentations=segmentations,
+        prototypes=prototypes,
+    )
+
+
+def frame_probe(store: Store, method: Method, probe: SampleProbe | None) -> LossProbe:
+    """The user's probe of samples as one of stored frames; refused where it is needed and absent"""
+    if probe is None and isinstance(method.draw, ByLoss):
+        raise BadInput(
+            "this method draws by loss and has to ask the policy; pass Replay(…, probe=losses), "
+            "a function from a list of samples to one number each"
+        )
+
+    def losses(refs: Sequence[FrameRef]) -> Float[np.ndarray, "count"]:
+        parts = []
+        for start in range(0, len(refs), PROBE_BATCH):
+            samples = [user_form(one) for one in store.read(refs[start : start + PROBE_BATCH])]
+            parts.append(np.asarray(probe(samples), dtype=np.float64) if probe else np.zeros(0))
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    return losses

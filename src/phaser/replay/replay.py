@@ -1,0 +1,247 @@
+"""`phaser.Replay`: a replay memory for any training loop, in five lines.
+
+    replay = Replay("memory/", method="phaser", budget=1000)
+    with replay.task(demos, instruction="open the drawer") as task:
+        for batch in loader:
+            loss = policy(task.mix(batch)).loss
+
+What a task will leave behind is chosen when it begins, so that a budget that cannot be met, a
+dataset with gaps or a missing encoder is refused before hours of training, not after them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import KW_ONLY, asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from phaser import __version__
+from phaser.core.demonstration import ActionLayout, FrameRef, Task
+from phaser.core.errors import BadInput
+from phaser.core.memory import PreparedTask
+from phaser.core.ports import Segmenter
+from phaser.core.streams import Streams
+from phaser.memory.certificate import phase_rows
+from phaser.memory.codecs import ImageCodec
+from phaser.memory.manifest import MANIFEST
+from phaser.memory.phase_buckets import PhaseBuckets
+from phaser.memory.sample import NewTask
+from phaser.memory.store import Store
+from phaser.methods.method import Method
+from phaser.methods.table import method as method_named
+from phaser.replay.budget import Budget
+from phaser.replay.columns import Columns
+from phaser.replay.encoding import Encoders, Language, Vision
+from phaser.replay.preparing import SampleProbe, frame_probe, prepare, segmenter_for
+from phaser.replay.ranks import Ranks
+from phaser.replay.recording import Recording, read_recording
+from phaser.replay.samples import stored_form
+from phaser.replay.task import Collate, ReplayTask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replay:
+    """A memory on disk and the rules by which tasks enter it and come back."""
+
+    folder: Path | str
+    _: KW_ONLY
+    method: Method | str = "phaser"
+    budget: int | None = None
+    """Frames per task; or else `frames_per_phase`, or else `budget_bytes` per task."""
+    frames_per_phase: int | None = None
+    budget_bytes: int | None = None
+    codec: ImageCodec | str = "png"
+    """How images are stored; "png" gives the same pixels back, "jpeg:90" is smaller."""
+    seed: int = 0
+    layout: ActionLayout | str | None = None
+    """Which action numbers move the arm and which the gripper; None: the dataset says it."""
+    phases: Segmenter | Path | str | None = None
+    """A segmenter, or a stage_info.json; None: Auto-PC, from the actions alone."""
+    rehearsed_share: float = 0.5
+    """Share of a batch that `mix` replaces; at least one current sample stays."""
+    columns: Columns = field(default_factory=Columns)
+    collate: Collate | None = None
+    """The loader's own, if it has one."""
+    language: Language | None = None
+    """Text to a vector; None: MiniLM. Only routing methods ask for it, and for `vision`."""
+    vision: Vision | None = None
+    """Images (count, height, width, 3) to vectors; None: EfficientNet-lite0."""
+    probe: SampleProbe | None = None
+    """Losses of a list of samples under the policy; only methods that draw by loss need it."""
+    rank: int | None = None
+    world_size: int | None = None
+    """Where this process stands among others; None: as `torch.distributed` says."""
+
+    def __post_init__(self) -> None:
+        chosen = self.rules
+        if chosen.joint:
+            raise BadInput("method 'joint' trains on all tasks at once and needs no memory")
+        if not 0 <= self.rehearsed_share < 1:
+            raise BadInput(f"rehearsed_share {self.rehearsed_share}; expected 0 or more, below 1")
+        unsaid = all(value is None for value in self.budget_rule.named().values())
+        if unsaid and isinstance(self.method, str) and chosen.keep.frames_per_task:
+            raise BadInput(
+                f"how much may {self.method!r} keep of a task? "
+                "Give budget=1000 (frames), frames_per_phase=250 or budget_bytes=50_000_000"
+            )
+        Ranks.found(self.rank, self.world_size)
+        _ = self.image_codec
+
+    @property
+    def rules(self) -> Method:
+        return method_named(self.method) if isinstance(self.method, str) else self.method
+
+    @property
+    def budget_rule(self) -> Budget:
+        return Budget(
+            frames=self.budget,
+            frames_per_phase=self.frames_per_phase,
+            num_bytes=self.budget_bytes,
+        )
+
+    @property
+    def image_codec(self) -> ImageCodec:
+        return self.codec if isinstance(self.codec, ImageCodec) else ImageCodec.parse(self.codec)
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        """Names of the tasks that the memory holds, oldest first; a resumed loop skips them."""
+        if not self._exists():
+            return ()
+        return tuple(one.name for one in Store.open(self.folder).tasks)
+
+    def task(
+        self, demos: Any, *, instruction: str, name: str | None = None, start_step: int = 0
+    ) -> ReplayTask:
+        """Begin a task: read its demonstrations, find its phases, score the stored ones, once.
+
+        `demos` is a map-style dataset whose samples carry episode and frame numbers (LeRobot's
+        names, or `columns`), or a list of our own demonstrations. `start_step` resumes.
+        """
+        ranks = Ranks.found(self.rank, self.world_size)
+        task = Task(name=name or slug(instruction), instruction=instruction)
+        store = self._open(ranks)
+        self._check_new(store, task)
+        recording = read_recording(demos, task=task.name, columns=self.columns, layout=self.layout)
+        prepared = prepare(
+            recording,
+            task,
+            segmenter=segmenter_for(self.phases, task, self.rules),
+            method=self.rules,
+            encoders=Encoders(language=self.language, vision=self.vision),
+            columns=self.columns,
+            memory=store.memory,
+        )
+        new = self._chosen(prepared, recording, store)
+        sampler = self.rules.draw.for_task(
+            store.memory,
+            prepared,
+            Streams(self.seed).named("draw", task.name),
+            frame_probe(store, self.rules, self.probe),
+        )
+        return ReplayTask(
+            name=task.name,
+            seed=self.seed,
+            sampler=sampler,
+            store=store,
+            share=self.rehearsed_share,
+            collate=self.collate,
+            ranks=ranks,
+            keep=lambda: self._keep(new, ranks),
+            step=start_step,
+        )
+
+    def _open(self, ranks: Ranks) -> Store:
+        def create() -> None:
+            if not self._exists():
+                Store.create(self.folder, about=self._about())
+
+        ranks.first_alone(create)
+        return Store.open(self.folder)
+
+    def _exists(self) -> bool:
+        return (Path(self.folder) / MANIFEST).exists()
+
+    def _check_new(self, store: Store, task: Task) -> None:
+        if task.name in {one.name for one in store.tasks}:
+            raise BadInput(
+                f"task {task.name!r} is already in {self.folder}; when resuming, skip what "
+                "`replay.stored` names; for other demonstrations give another name=, or remove "
+                f"the old ones: phaser memory forget {self.folder} --task {task.name}"
+            )
+
+    def _chosen(self, task: PreparedTask, recording: Recording, store: Store) -> NewTask:
+        """What the task will leave behind, checked as far as it can be before it is learnt."""
+        codec, rule = self.image_codec, self.rules.keep
+
+        def sample_of(ref: FrameRef) -> Any:
+            return stored_form(recording.sample(ref))
+
+        def size_of(ref: FrameRef) -> int:
+            return store.encoded_size(sample_of(ref), codec)
+
+        stream = Streams(self.seed).named("keep", task.task.name)
+        buckets = self.budget_rule.select(self.rules, task, stream=stream, size_of=size_of)
+        if buckets:
+            size_of(buckets[0].frames[0])
+        return NewTask(
+            task=task.task,
+            buckets=buckets,
+            sample_of=sample_of,
+            phases=phase_rows(
+                task, buckets, stride=rule.stride if isinstance(rule, PhaseBuckets) else None
+            ),
+            source=self._source(recording),
+        )
+
+    def _keep(self, new: NewTask, ranks: Ranks) -> None:
+        def write() -> None:
+            if new.buckets:
+                Store.open(self.folder).add(new, self.image_codec)
+
+        ranks.first_alone(write)
+
+    def _about(self) -> dict[str, Any]:
+        rules = self.rules
+        return {
+            "phaser": __version__,
+            "method": self._method_name,
+            "settings": {
+                part: {"rule": type(rule).__name__, **asdict(rule)}
+                for part, rule in (("keep", rules.keep), ("draw", rules.draw))
+            },
+            "seed": self.seed,
+        }
+
+    def _source(self, recording: Recording) -> dict[str, str]:
+        """What may differ from one task of a memory to the next."""
+        samples = recording.samples
+        return {
+            "dataset": str(getattr(samples, "repo_id", None) or type(samples).__name__),
+            "method": self._method_name,
+            "budget": str(self.budget_rule),
+            "codec": str(self.image_codec),
+            "seed": str(self.seed),
+            "phases": _described(self.phases),
+        }
+
+    @property
+    def _method_name(self) -> str:
+        if isinstance(self.method, str):
+            return self.method
+        return f"{type(self.method.keep).__name__} x {type(self.method.draw).__name__}"
+
+
+def slug(instruction: str) -> str:
+    """A task's name from its instruction: "Open the drawer" gives open-the-drawer."""
+    name = re.sub(r"\W+", "-", instruction.lower()).strip("-_")
+    if not name:
+        raise BadInput(f"no name can be made of the instruction {instruction!r}; give name=")
+    return name
+
+
+def _described(phases: Segmenter | Path | str | None) -> str:
+    if phases is None:
+        return "AutoPC"
+    return Path(phases).name if isinstance(phases, Path | str) else type(phases).__name__

@@ -1,0 +1,135 @@
+"""One task while it is learnt: mixes rehearsed samples into its batches, and is kept at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from phaser.core.errors import BadInput
+from phaser.core.memory import PhaseId
+from phaser.core.ports import Sampler
+from phaser.memory.store import Store
+from phaser.replay.mixing import batch_size, mixed, num_rehearsed
+from phaser.replay.ranks import Ranks
+from phaser.replay.samples import user_form
+from phaser.replay.tensors import collated
+
+Collate = Callable[[list[Any]], Any]
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class ReplayTask:
+    """What `Replay.task` gives. The samples of a step depend on (seed, task, step, world size)."""
+
+    name: str
+    seed: int
+    sampler: Sampler
+    store: Store
+    """The memory as it was when the task began."""
+    share: float
+    collate: Collate | None
+    ranks: Ranks
+    keep: Callable[[], None]
+    """Stores the task's frames; called once, by `finish`."""
+    step: int = 0
+    """How many draws were made; set it to resume."""
+    _finished: bool = field(default=False, init=False)
+    _had_room: bool = field(default=False, init=False)
+
+    def mix(self, batch: Any) -> Any:
+        """The batch with its last samples replaced by rehearsed ones; unchanged on a first task.
+
+        Takes what the loader gives, collated or a list of samples, and gives back the same form,
+        size and device. No forward pass.
+        """
+        size = batch_size(batch)
+        count = num_rehearsed(size, self.share)
+        refs = self._draw(count if self.num_stored else 0)
+        if not refs:
+            self._check_room(size)
+            return batch
+        self._had_room = True
+        samples = self._read(refs)
+        # A batch of dicts in a list was not collated; with a collate function, that decides.
+        plain = self.collate is None and isinstance(batch, list) and isinstance(batch[0], Mapping)
+        rehearsed = samples if plain else (self.collate or collated)(samples)
+        return mixed(batch, rehearsed, size=size, count=count)
+
+    def sample(self, count: int) -> Any:
+        """That many rehearsed samples: a list, or a batch where Replay was given `collate`.
+
+        An empty list on a first task, when nothing is stored yet.
+        """
+        samples = self._read(self._draw(count))
+        return self.collate(samples) if self.collate and samples else samples
+
+    @property
+    def num_stored(self) -> int:
+        """Frames of earlier tasks that can be rehearsed."""
+        return self.store.num_frames
+
+    def weights(self) -> dict[PhaseId, float]:
+        """How likely a draw comes from each stored phase."""
+        shares: Float[np.ndarray, "buckets"] = self.sampler.weights()
+        buckets = self.store.memory.buckets
+        return {
+            bucket.phase: float(share)
+            for bucket, share in zip(buckets, shares, strict=len(shares) > 0)
+        }
+
+    def state_dict(self) -> dict[str, Any]:
+        """For a checkpoint: JSON, and enough to go on with the same draws."""
+        return {"task": self.name, "seed": self.seed, "step": self.step}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        mine = self.state_dict()
+        for key in ("task", "seed"):
+            if state.get(key) != mine[key]:
+                raise BadInput(
+                    f"the state is of {key} {state.get(key)!r}, this is {mine[key]!r}; "
+                    "resume the same task with the same seed"
+                )
+        self.step = int(state["step"])
+
+    def finish(self) -> None:
+        """Keep the task's frames, as leaving the `with` block does; a second call does nothing."""
+        if not self._finished:
+            self.keep()
+            self._finished = True
+
+    def __enter__(self) -> ReplayTask:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.finish()
+        # After an error, what was learnt of the task is unknown: nothing of it is kept.
+        self._finished = True
+
+    def _draw(self, count: int) -> Sequence[Any]:
+        if self._finished:
+            raise BadInput(f"task {self.name!r} is finished; draw inside its `with` block")
+        drawn = self.sampler.next(count * self.ranks.world_size, self.step) if count else []
+        self.step += 1
+        return self.ranks.slice(drawn)
+
+    def _read(self, refs: Sequence[Any]) -> list[Any]:
+        return [user_form(one) for one in self.store.read(refs)] if refs else []
+
+    def _check_room(self, size: int) -> None:
+        """A last batch of one sample passes; a loader that only gives such would rehearse never."""
+        if self.num_stored and size == 1 and self.share and not self._had_room:
+            raise BadInput(
+                "a batch of 1 has no room for rehearsed samples; use batches of 2 or more, "
+                "or rehearse beside the batch: task.sample(1)"
+            )

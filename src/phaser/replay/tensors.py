@@ -1,0 +1,87 @@
+"""The only file here that knows torch: tensors to arrays and back, joining, other processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import default_collate
+
+from phaser.core.errors import BadInput
+from phaser.memory.sample import TensorArray
+
+_AS_WORDS = {torch.bfloat16: "bfloat16"}
+"""Types that numpy does not have; their bits are kept as uint16."""
+
+
+def is_tensor(value: object) -> bool:
+    return isinstance(value, Tensor)
+
+
+def to_stored(value: Tensor) -> TensorArray:
+    """A tensor as an array on the CPU, with the name of its type."""
+    plain = value.detach().cpu()
+    if plain.dtype in _AS_WORDS:
+        words = plain.contiguous().view(torch.uint16).numpy()
+        return TensorArray(values=words, dtype=_AS_WORDS[plain.dtype])
+    name = str(plain.dtype).removeprefix("torch.")
+    try:
+        return TensorArray(values=plain.numpy(), dtype=name)
+    except TypeError as error:
+        raise BadInput(
+            f"a sample holds a tensor of type {name}, which cannot be stored; "
+            "let the dataset give float32, float16, bfloat16, bool or whole numbers"
+        ) from error
+
+
+def to_tensor(value: TensorArray) -> Tensor:
+    """The tensor again; copied, because stored arrays are read-only maps of a file."""
+    tensor = torch.from_numpy(np.array(value.values))
+    for dtype, name in _AS_WORDS.items():
+        if value.dtype == name:
+            return tensor.view(dtype)
+    return tensor
+
+
+def as_array(value: Any) -> np.ndarray:
+    """Numbers of any kind as an array: tensors, lists of tensors, arrays, plain numbers."""
+    if isinstance(value, Tensor):
+        plain = value.detach().cpu()
+        return (plain.float() if plain.dtype in _AS_WORDS else plain).numpy()
+    if isinstance(value, list | tuple) and value and isinstance(value[0], Tensor):
+        return np.stack([as_array(one) for one in value])
+    return np.asarray(value)
+
+
+def collated(samples: Sequence[Any]) -> Any:
+    """What a DataLoader makes of these samples when it is told nothing else."""
+    return default_collate(list(samples))
+
+
+def join(current: Tensor, rehearsed: Tensor) -> Tensor:
+    """Both along the batch, where and as the current one is."""
+    return torch.cat([current, rehearsed.to(current.device)])
+
+
+def process_rank() -> tuple[int, int]:
+    """Rank and number of processes; 0 of 1 outside `torch.distributed`."""
+    if not _distributed():
+        return 0, 1
+    return torch.distributed.get_rank(), torch.distributed.get_world_size()
+
+
+def all_processes(succeeded: bool) -> bool:
+    """Wait for every process, then say whether all of them succeeded."""
+    if not _distributed():
+        return succeeded
+    device = "cuda" if torch.distributed.get_backend() == "nccl" else "cpu"
+    flag = torch.tensor(int(succeeded), device=device)
+    torch.distributed.all_reduce(flag, op=torch.distributed.ReduceOp.MIN)
+    return bool(flag.item())
+
+
+def _distributed() -> bool:
+    return torch.distributed.is_available() and torch.distributed.is_initialized()
