@@ -37,3 +37,27 @@ def test_neighbouring_steps_are_uncorrelated():
     numbers = np.array([stream.at_step(step).random() for step in range(4000)])
     assert abs(np.corrcoef(numbers[:-1], numbers[1:])[0, 1]) < 0.06
     assert abs(numbers.mean() - 0.5) < 0.02
+
+
+@given(
+    seed=st.integers(0, 2**40),
+    step=st.integers(0, 2**63),
+    count=st.integers(0, 40),
+    other=st.integers(0, 2**40),
+)
+def test_the_uniforms_of_a_step_are_those_of_its_generator_whatever_was_drawn_before(
+    seed, step, count, other
+):
+    stream = Streams(seed).named("draw", "open")
+    Streams(other).named("draw").uniforms(3, step=other)
+    np.testing.assert_array_equal(
+        stream.uniforms(count, step=step), stream.at_step(step).random(count)
+    )
+
+
+def test_uniforms_outlive_the_next_ones():
+    stream = Streams(1).named("draw")
+    first = stream.uniforms(8, step=0)
+    kept = first.copy()
+    stream.uniforms(8, step=1)
+    np.testing.assert_array_equal(first, kept)

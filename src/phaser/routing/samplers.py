@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
@@ -23,11 +23,19 @@ class WeightedSampler:
     priorities: Float[np.ndarray, "buckets"]
     """What the probabilities were made from, for the report."""
     stream: Stream
+    edges: Float[np.ndarray, "buckets"] = field(init=False, repr=False)
+    """Cumulative probabilities: a draw falls into the bucket whose edge is the first above it."""
+    sizes: Int64[np.ndarray, "buckets"] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         valid = np.isfinite(self.probabilities).all() and (self.probabilities >= 0).all()
         if self.buckets and not (valid and abs(self.probabilities.sum() - 1) < 1e-6):
             raise BadInput(f"bucket probabilities {self.probabilities}; expected them to sum to 1")
+        cumulative = np.cumsum(self.probabilities)
+        # Divided by its own end, the last edge is exactly 1 and above every draw.
+        object.__setattr__(self, "edges", cumulative / cumulative[-1:])
+        sizes = np.array([len(bucket.frames) for bucket in self.buckets], dtype=np.int64)
+        object.__setattr__(self, "sizes", sizes)
 
     def weights(self) -> Float[np.ndarray, "buckets"]:
         return self.probabilities
@@ -36,13 +44,14 @@ class WeightedSampler:
         """`count` frames for this step; none while the memory is empty."""
         if not self.buckets:
             return []
-        rng = self.stream.at_step(step)
-        cumulative = np.cumsum(self.probabilities)
-        # Divided by its own end, the last edge is exactly 1 and above every draw.
-        chosen = np.searchsorted(cumulative / cumulative[-1], rng.random(count), side="right")
-        inside = rng.random(count)
-        frames = [self.buckets[bucket].frames for bucket in chosen]
-        return [one[int(at * len(one))] for one, at in zip(frames, inside, strict=True)]
+        uniforms = self.stream.uniforms(2 * count, step=step)
+        chosen = self.edges.searchsorted(uniforms[:count], side="right")
+        inside = (uniforms[count:] * self.sizes[chosen]).astype(np.int64)
+        buckets = self.buckets
+        return [
+            buckets[bucket].frames[at]
+            for bucket, at in zip(chosen.tolist(), inside.tolist(), strict=True)
+        ]
 
 
 def uniform_over_frames(buckets: Sequence[Bucket]) -> Float[np.ndarray, "buckets"]:
