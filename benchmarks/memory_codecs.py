@@ -1,0 +1,260 @@
+"""`python -m benchmarks.memory_codecs --out DIR`: what storing images in fewer bytes costs.
+
+Pairs of Meta-World tasks: a task is learnt from its demonstrations and leaves PHASER's frames; the
+frames then pass through a codec, and the next task is learnt while they are rehearsed. Measured is
+the loss on held-out demonstrations of the first task, whose pixels no codec has touched, as a
+ratio to 20 frames kept as they were: once with as many frames, once with as many bytes as those
+20 take in PNG. Beside it size and speed of each codec.
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+
+from benchmarks.interleaved import Ratio, seconds_per_call
+from phaser.core.demonstration import Demo, FrameRef, Task
+from phaser.core.files import write_json, write_text
+from phaser.core.memory import Memory
+from phaser.core.streams import Streams
+from phaser.experiments.allocator import keep_freed_memory
+from phaser.experiments.learner import PolicyLearner
+from phaser.experiments.prepare import TaskMaterial, material
+from phaser.experiments.presets import preset
+from phaser.experiments.run import Run
+from phaser.memory.codecs import ImageCodec
+from phaser.methods.table import METHODS
+from phaser.policies.tiny import TinyPolicy
+from phaser.routing.nothing import NoDraw
+from phaser.training.frames import FrameTable, TaskFrames
+
+RAW, PNG = "raw", "png"
+LOSSLESS, LOSSY = (PNG, "webp-lossless"), ("jpeg:95", "jpeg:75", "webp:95", "webp:75", "webp:25")
+KEPT = 20
+SPEED_IMAGES, SPEED_ROUNDS = 64, 15
+
+Losses = dict[str, dict[str, float]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("memory-codecs"), help="two files in here")
+    parser.add_argument("--pairs", type=int, default=5, help="of neighbouring tasks")
+    parser.add_argument("--seeds", type=int, default=3)
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    keep_freed_memory()
+    found = measure(pairs=chosen.pairs, seeds=chosen.seeds)
+    write_json(chosen.out / "memory_codecs.json", found)
+    write_text(chosen.out / "memory_codecs.md", markdown(found))
+    print(markdown(found))
+
+
+def measure(*, pairs: int, seeds: int) -> dict[str, Any]:
+    run = preset("metaworld-10")
+    tasks = run.suite.tasks()
+    images = _images(run.suite.demos(tasks[0], "train"), SPEED_IMAGES)
+    sizes = sizes_of(images)
+    trials = [
+        trial(replace(run, seed=seed), tasks[first : first + 2], sizes)
+        for seed in range(seeds)
+        for first in range(0, 2 * pairs, 2)
+    ]
+    return summary(trials, images)
+
+
+def trial(run: Run, tasks: Sequence[Task], sizes: dict[str, float]) -> Losses:
+    """Losses of one pair of tasks and one seed, by codec, at equal frames and at equal bytes."""
+    pair = Pair.of(run, tasks)
+    same_frames = {codec: pair.loss_after(codec, KEPT) for codec in (RAW, *LOSSY)}
+    same_bytes = {
+        codec: pair.loss_after(codec if codec in LOSSY else RAW, _as_many_bytes(sizes, codec))
+        for codec in (RAW, "webp-lossless", *LOSSY)
+    }
+    # Lossless codecs give back the same pixels: the same training, not run twice.
+    found = {"frames": same_frames, "bytes": same_bytes | {PNG: same_frames[RAW]}}
+    print({kind: {k: round(v, 4) for k, v in one.items()} for kind, one in found.items()})
+    return found
+
+
+def summary(trials: Sequence[Losses], images: np.ndarray) -> dict[str, Any]:
+    baseline = [one["frames"][RAW] for one in trials]
+    sizes = sizes_of(images)
+    return {
+        "trials": list(trials),
+        "pixels": list(images.shape[1:]),
+        "frames_at_equal_bytes": {codec: _as_many_bytes(sizes, codec) for codec in sizes},
+        "ratio": {
+            kind: {
+                codec: asdict(Ratio.of([one[kind][codec] for one in trials], baseline))
+                for codec in trials[0][kind]
+            }
+            for kind in ("frames", "bytes")
+        },
+        "cost": _cost(images),
+    }
+
+
+def sizes_of(images: np.ndarray) -> dict[str, float]:
+    """Mean bytes of an image."""
+    sizes = {RAW: float(images[0].nbytes)}
+    for name in (*LOSSLESS, *LOSSY):
+        codec = ImageCodec.parse(name)
+        sizes[name] = float(np.mean([len(codec.encode(image)) for image in images]))
+    return sizes
+
+
+def _as_many_bytes(sizes: dict[str, float], codec: str) -> int:
+    return round(KEPT * sizes[PNG] / sizes[codec])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Pair:
+    """One pair of tasks and one seed: the first is learnt, the second waits."""
+
+    learner: PolicyLearner
+    past: TaskMaterial
+    current: TaskMaterial
+    learnt: dict[str, torch.Tensor]
+
+    @classmethod
+    def of(cls, run: Run, tasks: Sequence[Task]) -> "Pair":
+        streams = Streams(run.seed)
+        policy = run.policy.build(run.suite.contract, streams.named("weights"))
+        past, current = (material(run, task, policy) for task in tasks)
+        name = past.prepared.task.name
+        learner = PolicyLearner(
+            policy=policy,
+            frames=FrameTable({name: past.train, current.prepared.task.name: current.train}),
+            fit=run.fit,
+            streams=streams,
+            accelerator=Accelerator(cpu=True),
+        )
+        nothing = NoDraw().for_task(
+            Memory(), past.prepared, streams.named("draw"), learner.frame_losses
+        )
+        learner.learn(past.prepared, nothing)
+        weights = {name: value.clone() for name, value in policy.state_dict().items()}
+        return cls(
+            learner=learner,
+            past=past,
+            current=current,
+            learnt=weights,
+        )
+
+    def loss_after(self, codec: str, num_frames: int) -> float:
+        """Held-out loss of the first task after the second, rehearsed through the codec."""
+        memory = self._kept(num_frames)
+        learner, name = self.learner, self.past.prepared.task.name
+        learner.policy.load_state_dict(self.learnt)
+        learner.frames.tasks[name] = self._through(codec, memory)
+        draw = learner.streams.named("draw", self.current.prepared.task.name)
+        sampler = METHODS["phaser"].draw.for_task(
+            memory, self.current.prepared, draw, learner.frame_losses
+        )
+        learner.learn(self.current.prepared, sampler)
+        unseen = replace(learner, frames=FrameTable({name: self.past.heldout}))
+        return float(unseen.frame_losses(self.past.heldout.refs(name)).mean())
+
+    def _kept(self, num_frames: int) -> Memory:
+        task = self.past.prepared
+        keep = replace(METHODS["phaser"].keep, frames_per_task=num_frames)
+        stream = self.learner.streams.named("keep", task.task.name)
+        return Memory(tuple(keep.select(task, stream)))
+
+    def _through(self, codec: str, memory: Memory) -> TaskFrames:
+        """The first task's frames, the kept ones as the policy sees them after the codec."""
+        if codec == RAW:
+            return self.past.train
+        inputs = {name: np.array(rows) for name, rows in self.past.train.inputs.items()}
+        demos = {demo.index: demo for demo in self.past.prepared.demos}
+        for ref in (ref for bucket in memory.buckets for ref in bucket.frames):
+            seen = _seen(self.learner.policy, demos[ref.demo], ref, ImageCodec.parse(codec))
+            for name, rows in seen.items():
+                inputs[name][self.past.train.row(ref)] = rows[0]
+        return replace(self.past.train, inputs=inputs)
+
+
+def _seen(
+    policy: TinyPolicy, demo: Demo, ref: FrameRef, codec: ImageCodec
+) -> dict[str, np.ndarray]:
+    images = {name: camera.read([ref.frame]) for name, camera in demo.cameras.items()}
+    return policy.frame_inputs({name: _coded(one[0], codec)[None] for name, one in images.items()})
+
+
+def _coded(pixels: np.ndarray, codec: ImageCodec) -> np.ndarray:
+    return codec.decode(codec.encode(pixels), pixels.shape, "the image")
+
+
+def _images(demos: Sequence[Demo], count: int) -> np.ndarray:
+    """Images from all over the demonstrations, all cameras."""
+
+    def some() -> Iterator[np.ndarray]:
+        for number in range(count):
+            demo = demos[number % len(demos)]
+            frame = number * demo.num_frames // count
+            yield from (camera.read([frame])[0] for camera in demo.cameras.values())
+
+    return np.stack(list(some()))
+
+
+def _cost(images: np.ndarray) -> dict[str, dict[str, float]]:
+    codecs = {name: ImageCodec.parse(name) for name in (*LOSSLESS, *LOSSY)}
+    coded = {name: [codec.encode(one) for one in images] for name, codec in codecs.items()}
+    count, shape = len(images), images.shape[1:]
+    encoding = seconds_per_call(
+        {n: lambda k, c=c: c.encode(images[k % count]) for n, c in codecs.items()},
+        rounds=SPEED_ROUNDS,
+        calls=32,
+    )
+    decoding = seconds_per_call(
+        {
+            n: lambda k, c=c, n=n: c.decode(coded[n][k % count], shape, "the image")
+            for n, c in codecs.items()
+        },
+        rounds=SPEED_ROUNDS,
+        calls=32,
+    )
+    return {
+        name: {
+            "bytes": float(np.mean([len(one) for one in coded[name]])),
+            "encode_us": 1e6 * float(np.median(encoding[name])),
+            "decode_us": 1e6 * float(np.median(decoding[name])),
+        }
+        for name in codecs
+    }
+
+
+def markdown(found: dict[str, Any]) -> str:
+    raw = float(np.prod(found["pixels"]))
+    lines = [
+        "| codec | bytes per image | against raw | encode | decode "
+        f"| loss, {KEPT} frames (95 %) | frames in equal bytes | loss, equal bytes (95 %) |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, frames in found["frames_at_equal_bytes"].items():
+        cost = found["cost"].get(name, {"bytes": raw})
+        speed = [
+            f"{cost[key]:.0f} µs" if key in cost else "–" for key in ("encode_us", "decode_us")
+        ]
+        lines.append(
+            f"| {name} | {cost['bytes']:.0f} | {cost['bytes'] / raw:.2f} | {' | '.join(speed)} "
+            f"| {_effect(found['ratio']['frames'].get(name))} | {frames} "
+            f"| {_effect(found['ratio']['bytes'][name])} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def _effect(ratio: dict[str, float] | None) -> str:
+    if ratio is None or ratio["low"] == ratio["high"] == 1:
+        return "1 (same pixels)"
+    return f"{ratio['median']:.3f} ({ratio['low']:.3f} to {ratio['high']:.3f})"
+
+
+if __name__ == "__main__":
+    main()
