@@ -75,6 +75,18 @@ def test_a_phase_with_too_few_candidates_says_what_it_could_not_fill_and_who_rec
     assert "frames = share - shortfall + redistributed" in certificate(rows)["rule"]
 
 
+def test_the_papers_zero_budget_control_is_certified():
+    # 278 × 4 = 1112 = 372 + 370 + 370; appendix F.
+    task = prepared_task("t", num_demos=10, lengths=(120, 120, 120, 120))
+    rows = rows_of(PhaseBuckets(frames_per_task=278 * 4, zero_phase=0), [task])
+    assert column(rows, "candidates") == [400] * 4
+    assert column(rows, "frames") == [0, 372, 370, 370]
+    assert column(rows, "share") == [278] * 4
+    assert column(rows, "shortfall") == [278, 0, 0, 0]
+    assert column(rows, "redistributed") == [0, 94, 92, 92]
+    assert certificate(rows)["total_frames"] == 1112
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     lengths=st.lists(st.integers(1, 30), min_size=2, max_size=5),

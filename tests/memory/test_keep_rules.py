@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 from synthetic import prepared_task
 
 from phaser.core.demonstration import FrameRef
@@ -59,17 +58,6 @@ def test_a_budget_below_one_is_refused(rule, budget):
 def test_a_budget_beyond_the_demonstrations_is_refused(rule):
     with pytest.raises(BadInput, match="1000 frames"):
         rule(frames_per_task=1000).select(prepared_task(), STREAM)
-
-
-def test_the_reservoir_is_uniform_over_the_frames():
-    task = prepared_task(num_demos=2, lengths=(5, 2, 8))
-    counts = np.zeros(30)
-    for seed in range(1500):
-        for frame in kept(Reservoir(frames_per_task=4).select(task, Streams(seed).named("k"))):
-            counts[frame.demo * 15 + frame.frame] += 1
-    assert counts.sum() == 6000
-    # Sampling without replacement spreads a little less than chi-square, never more.
-    assert stats.chisquare(counts).pvalue > 0.001
 
 
 def test_even_frames_cover_progress_and_all_demonstrations():
