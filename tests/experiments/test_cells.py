@@ -12,6 +12,7 @@ from phaser.experiments.cell import run_cell
 from phaser.experiments.folder import CellFolder
 from phaser.experiments.grid import run_grid
 from phaser.experiments.run import run_from_file, settings_of
+from phaser.memory.store import Store
 from phaser.report.page import write_report
 
 TASKS = ["reach", "pick-place"]
@@ -32,10 +33,12 @@ def test_a_cell_writes_all_its_files_and_the_report_reads_them(cell, tmp_path):
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     stems = {f"checkpoints/{k:02d}-{task}" for k, task in enumerate(TASKS)}
     assert files == {
-        *("run.json", "done.json", "timing.json", "budget.json", "routing.json"),
+        *("run.json", "done.json", "timing.json", "budget.json", "routing.json", "position.json"),
         *("episodes.parquet", "losses.parquet"),
         *(f"{stem}.safetensors" for stem in stems),
         *(f"{stem}.json" for stem in stems),
+        *(f"steps/{k:02d}-{task}.parquet" for k, task in enumerate(TASKS)),
+        *(f"memory/{name}" for name in Store.open(folder / "memory").files()),
     }
     write_report([folder], tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
@@ -102,10 +105,11 @@ def test_a_second_run_gives_the_same_bytes_and_another_seed_does_not(cell, tiny_
     _, folder, _ = cell
     run_cell(tiny_run("phaser"), tmp_path / "again")
     run_cell(tiny_run("phaser", seed=1), tmp_path / "other")
-    names = [path.relative_to(folder) for path in sorted(folder.rglob("*.safetensors"))]
+    names = [path.relative_to(folder) for path in sorted(folder.glob("checkpoints/*.safetensors"))]
+    names += [path.relative_to(folder) for path in sorted(folder.glob("steps/*"))]
     for name in ["episodes.parquet", "losses.parquet", "routing.json", "budget.json", *names]:
         assert (folder / name).read_bytes() == (tmp_path / "again" / name).read_bytes(), name
-    assert len(names) == 2
+    assert len(names) == 4
     for name in ["losses.parquet", *names]:
         assert (folder / name).read_bytes() != (tmp_path / "other" / name).read_bytes(), name
 

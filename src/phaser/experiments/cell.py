@@ -1,8 +1,11 @@
-"""One cell: a method learns a stream of tasks with one seed; its folder holds all that is known."""
+"""One cell: a method learns a stream of tasks with one seed; its folder holds all that is known.
+
+A cell that was cut off, wherever that was, goes on from its last checkpoint and ends with the same
+bits as one that was not.
+"""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,18 +15,21 @@ import torch
 from accelerate import Accelerator
 
 from phaser.core.demonstration import Task
+from phaser.core.locks import exclusive
 from phaser.core.memory import Memory, PreparedTask
 from phaser.core.streams import Streams
 from phaser.evaluation.matrix import JOINT_ROW
 from phaser.evaluation.rollouts import Episode, Lane, rollouts
 from phaser.experiments.allocator import keep_freed_memory
 from phaser.experiments.folder import CellFolder
+from phaser.experiments.kept_frames import KeptFrames
 from phaser.experiments.learner import PolicyLearner
 from phaser.experiments.phase_probe import phase_loss_rows
 from phaser.experiments.prepare import TaskMaterial, material
+from phaser.experiments.resume import Checkpoints
 from phaser.experiments.run import Run
 from phaser.experiments.simulators import simulator
-from phaser.memory.certificate import certificate
+from phaser.memory.certificate import certificate, phase_rows
 from phaser.routing.nothing import NoDraw
 from phaser.training.frames import FrameTable
 from phaser.training.stream import TaskFinished, learn_stream
@@ -42,10 +48,9 @@ class Cell:
     frames: FrameTable = field(default_factory=FrameTable)
     heldout: FrameTable = field(default_factory=FrameTable)
     materials: dict[str, TaskMaterial] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.started_s = time.process_time()
+        self.checkpoints = Checkpoints(self.folder.path)
         torch.set_num_threads(1)
         keep_freed_memory()
         self.streams = Streams(self.run.seed)
@@ -59,72 +64,106 @@ class Cell:
             streams=self.streams,
             accelerator=Accelerator(cpu=True),
             progress=self._progress,
+            keeper=self.checkpoints,
         )
 
     def prepare(self, task: Task) -> PreparedTask:
         """Read a task when its turn comes; recorded or encoded now if nobody did before."""
-        with self._timed("prepare_s"):
+        with self.checkpoints.spent.timed("prepare_s"):
             self.notify({"kind": "prepare", "task": task.name})
             made = material(self.run, task, self.policy)
+            self.checkpoints.check_demonstrations(task.name, made.images_sha256)
             self.materials[task.name] = made
             self.frames.tasks[task.name] = made.train
             self.heldout.tasks[task.name] = made.heldout
         return made.prepared
 
     def execute(self) -> None:
-        self.folder.start(self.run)
-        memory = self._joint() if self.run.method.joint else self._stream()
+        learnt = self._begin()
+        memory = self._joint() if self.run.method.joint else self._stream(len(learnt))
+        stride = getattr(self.run.method.keep, "stride", None)
         prepared = [self.materials[task.name].prepared for task in self.tasks]
-        stride = getattr(self.run.method.keep, "stride", 1)
-        self.folder.write_budget(certificate(memory, prepared, stride=stride))
-        total = time.process_time() - self.started_s
-        self.seconds["train_s"] = total - sum(self.seconds.values())
-        self.folder.finish(self.seconds | {"total_cpu_s": total})
+        rows = [row for task in prepared for row in phase_rows(task, memory.buckets, stride=stride)]
+        self.folder.write_budget(certificate(rows))
+        self.folder.finish(self.checkpoints.spent.totals())
         self.notify({"kind": "done"})
 
-    def _stream(self) -> Memory:
-        tasks = (self.prepare(task) for task in self.tasks)
-        memory = Memory()
-        for index, finished in enumerate(
-            learn_stream(tasks, self.learner, self.run.method, self.streams)
-        ):
+    def _begin(self) -> list[str]:
+        """Start, or take up what an earlier process left; the stages of training that are done."""
+        stages = [JOINT_ROW] if self.run.method.joint else [task.name for task in self.tasks]
+        learnt = stages[: self.checkpoints.position.task_index]
+        if self.checkpoints.is_begun:
+            self.folder.go_on(self.run, learnt)
+        else:
+            self.folder.start(self.run)
+        self.checkpoints.remove_unneeded()
+        self.checkpoints.check_contract(self.policy.contract)
+        if learnt:
+            self.checkpoints.load_start(
+                self.folder.weights(len(learnt) - 1, learnt[-1]), self.policy
+            )
+        return learnt
+
+    def _stream(self, num_learnt: int) -> Memory:
+        kept = KeptFrames(path=self.folder.path / "memory", run=self.run)
+        memory = kept.restored(self.checkpoints.position.memory)
+        for task in self.tasks[:num_learnt]:
+            self.prepare(task)
+        tasks = (self.prepare(task) for task in self.tasks[num_learnt:])
+        finished_tasks = learn_stream(
+            tasks, self.learner, self.run.method, self.streams, memory=memory
+        )
+        for index, finished in enumerate(finished_tasks, num_learnt):
             memory = finished.memory
-            self._after(index, finished)
+            self._after(index, finished, kept)
         return memory
 
     def _joint(self) -> Memory:
         prepared = [self.prepare(task) for task in self.tasks]
+        if self.checkpoints.position.task_index:
+            return Memory()
         nothing = NoDraw().for_task(
             Memory(), prepared[0], self.streams.named("draw"), self.learner.frame_losses
         )
         loss = self.learner.learn_jointly(prepared, nothing)
+        self._save(0, JOINT_ROW)
         last = len(self.tasks) - 1
         every = self.run.evaluation.rollouts_per_task
         episodes = self._evaluate(JOINT_ROW, last, {task.name: every for task in self.tasks})
         self.folder.write_losses(self._losses(JOINT_ROW, last))
+        self.checkpoints.finish_task(self.folder.weights(0, JOINT_ROW), {})
         self._report(JOINT_ROW, last, loss, episodes)
         return Memory()
 
-    def _after(self, index: int, finished: TaskFinished) -> None:
-        """Measure after a task: the task itself in full, the earlier ones as asked for."""
+    def _after(self, index: int, finished: TaskFinished, kept: KeptFrames) -> None:
+        """Keep and measure after a task: the task itself in full, the earlier ones as asked for."""
         name = finished.task.task.name
-        is_last = index == len(self.tasks) - 1
-        self.folder.save_policy(index, name, self.policy)
+        self._save(index, name)
+        with self.checkpoints.spent.timed("keep_s"):
+            buckets = finished.memory.buckets[len(finished.past.buckets) :]
+            kept.add(self.materials[name], buckets)
         self.folder.add_routing(name, finished)
-        settings = self.run.evaluation
-        counts = dict.fromkeys(
-            (task.name for task in self.tasks[: index + 1]), settings.earlier_rollouts
-        )
-        counts[name] = settings.learnt_rollouts
-        if is_last:
-            counts = dict.fromkeys(counts, settings.rollouts_per_task)
-        episodes = self._evaluate(name, index, counts)
-        with self._timed("probe_s"):
+        episodes = self._evaluate(name, index, self._rollout_counts(index))
+        with self.checkpoints.spent.timed("probe_s"):
             self.folder.write_losses(self._losses(name, index))
+        self.checkpoints.finish_task(self.folder.weights(index, name), kept.shards())
         self._report(name, index, finished.loss, episodes)
 
+    def _save(self, index: int, name: str) -> None:
+        self.folder.save_policy(index, name, self.policy)
+        self.folder.write_steps(index, name, self.checkpoints.steps)
+
+    def _rollout_counts(self, index: int) -> dict[str, int]:
+        settings = self.run.evaluation
+        learnt = [task.name for task in self.tasks[: index + 1]]
+        if index == len(self.tasks) - 1:
+            return dict.fromkeys(learnt, settings.rollouts_per_task)
+        return dict.fromkeys(learnt, settings.earlier_rollouts) | {
+            learnt[-1]: settings.learnt_rollouts
+        }
+
     def _evaluate(self, after: str, index: int, counts: dict[str, int]) -> list[Episode]:
-        with self._timed("rollout_s"):
+        with self.checkpoints.spent.timed("rollout_s"):
             lanes = [
                 Lane(
                     task=task,
@@ -170,26 +209,8 @@ class Cell:
     def _rolled_out(self, episode: Episode) -> None:
         self.notify({"kind": "episode", "task": episode.task, "success": episode.success})
 
-    def _timed(self, name: str) -> _Timer:
-        return _Timer(self.seconds, name)
-
-
-@dataclass(eq=False)
-class _Timer:
-    """Adds the processor time of a block to a named total."""
-
-    seconds: dict[str, float]
-    name: str
-    started: float = 0.0
-
-    def __enter__(self) -> None:
-        self.started = time.process_time()
-
-    def __exit__(self, *_: object) -> None:
-        spent = time.process_time() - self.started
-        self.seconds[self.name] = self.seconds.get(self.name, 0.0) + spent
-
 
 def run_cell(run: Run, folder: Path, notify: Notify = lambda event: None) -> None:
-    """Run one cell from start to end in this process."""
-    Cell(run=run, folder=CellFolder(folder), notify=notify).execute()
+    """Run one cell to its end in this process, from wherever an earlier process left it."""
+    with exclusive(folder / ".lock", what="run folder"):
+        Cell(run=run, folder=CellFolder(folder), notify=notify).execute()

@@ -9,17 +9,18 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
-from safetensors.torch import save
 
-from phaser.core.errors import BadInput
-from phaser.core.files import read_json, write_atomically, write_bytes, write_json
+from phaser.core.errors import BrokenFile
+from phaser.core.files import read_json, remove_unfinished, write_atomically, write_json
 from phaser.evaluation.matrix import EPISODES_SCHEMA
 from phaser.evaluation.phase_losses import LOSSES_SCHEMA
 from phaser.evaluation.rollouts import Episode
 from phaser.experiments.provenance import command_of, commit, versions
 from phaser.experiments.run import Run, settings_of
+from phaser.experiments.sameness import about, require_same_libraries, require_same_settings
 from phaser.routing.boltzmann import entropy_bits
 from phaser.routing.samplers import WeightedSampler, uniform_over_frames
+from phaser.training.checkpoint import Steps, write_tensors
 from phaser.training.stream import TaskFinished
 
 
@@ -35,10 +36,8 @@ class CellFolder:
 
     def start(self, run: Run) -> None:
         """Write down what is about to happen; refuses a folder that holds another run."""
-        settings = settings_of(run)
-        about = self.path / "run.json"
-        if about.exists() and read_json(about).get("settings") != settings:
-            raise BadInput(f"{self.path} holds a run with other settings; choose another --out")
+        require_same_settings(self.path, run)
+        self._remove_unfinished()
         tasks = run.suite.tasks()
         self._about = {
             "name": run.name,
@@ -50,13 +49,25 @@ class CellFolder:
             "tasks": [task.name for task in tasks],
             "instructions": {task.name: task.instruction for task in tasks},
             "frames_per_task": run.frames_per_task,
-            "settings": settings,
+            "settings": settings_of(run),
             "versions": versions(),
             "commit": commit(),
             "command": command_of(run),
         }
-        write_json(about, self._about)
+        write_json(self.path / "run.json", self._about)
         write_json(self.path / "routing.json", self._routing)
+
+    def go_on(self, run: Run, learnt: Sequence[str]) -> None:
+        """Read back what was measured after these tasks; what came later is measured again."""
+        require_same_settings(self.path, run)
+        require_same_libraries(self.path)
+        self._remove_unfinished()
+        self._about = about(self.path)
+        self._note_commit()
+        self._episodes = self._rows("episodes.parquet", learnt)
+        self._losses = self._rows("losses.parquet", learnt)
+        routing = read_json(self.path / "routing.json")
+        self._routing = [one for one in routing if one["task"] in learnt]
 
     def add_episodes(
         self, after: str, index: int, tasks: Sequence[str], episodes: Sequence[Episode]
@@ -109,10 +120,16 @@ class CellFolder:
 
     def save_policy(self, index: int, task: str, policy: torch.nn.Module) -> None:
         """Weights after a task, with the observation contract they were trained under."""
-        weights = {name: value.contiguous() for name, value in policy.state_dict().items()}
-        stem = self.path / "checkpoints" / f"{index:02d}-{task}"
-        write_bytes(stem.with_suffix(".safetensors"), save(weights))
-        write_json(stem.with_suffix(".json"), {"contract": policy.contract})
+        path = self.weights(index, task)
+        write_tensors(path, policy.state_dict())
+        write_json(path.with_suffix(".json"), {"contract": policy.contract})
+
+    def weights(self, index: int, task: str) -> Path:
+        return self.path / "checkpoints" / f"{index:02d}-{task}.safetensors"
+
+    def write_steps(self, index: int, task: str, steps: Steps) -> None:
+        """What every step of a task was trained on, and its loss."""
+        self._write(f"steps/{index:02d}-{task}.parquet", steps.table(task))
 
     def write_budget(self, certificate: Mapping[str, Any]) -> None:
         write_json(self.path / "budget.json", certificate)
@@ -126,5 +143,31 @@ class CellFolder:
         return (self.path / "done.json").exists()
 
     def _write_table(self, name: str, rows: list[dict[str, Any]], schema: pa.Schema) -> None:
-        table = pa.Table.from_pylist(rows, schema=schema)
+        self._write(name, pa.Table.from_pylist(rows, schema=schema))
+
+    def _write(self, name: str, table: pa.Table) -> None:
         write_atomically(self.path / name, lambda temporary: pq.write_table(table, temporary))
+
+    def _rows(self, name: str, learnt: Sequence[str]) -> list[dict[str, Any]]:
+        path = self.path / name
+        if not learnt:
+            return []
+        try:
+            rows = pq.read_table(path).to_pylist()
+        except (OSError, pa.ArrowInvalid) as error:
+            raise BrokenFile(f"{path} cannot be read ({error}); restore it") from error
+        if not set(learnt) <= {row["after_task"] for row in rows}:
+            raise BrokenFile(f"{path} lacks rows of tasks that were measured; restore it")
+        return [row for row in rows if row["after_task"] in learnt]
+
+    def _remove_unfinished(self) -> None:
+        for part in (".", "checkpoints", "steps"):
+            remove_unfinished(self.path / part)
+
+    def _note_commit(self) -> None:
+        """Which other code went on with the run, if any did."""
+        now = commit()
+        others = self._about.get("other_commits", [])
+        if now != self._about["commit"] and now not in others:
+            self._about["other_commits"] = [*others, now]
+            write_json(self.path / "run.json", self._about)

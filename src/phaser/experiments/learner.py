@@ -15,6 +15,7 @@ from phaser.core.memory import PreparedTask
 from phaser.core.ports import Sampler
 from phaser.core.streams import Streams
 from phaser.policies.tiny import TinyPolicy
+from phaser.training.checkpoint import Keeper
 from phaser.training.fit import Fit, Progress
 from phaser.training.frames import FrameTable
 
@@ -31,6 +32,7 @@ class PolicyLearner:
     streams: Streams
     accelerator: Accelerator
     progress: Progress | None = None
+    keeper: Keeper | None = None
 
     def learn(self, task: PreparedTask, sampler: Sampler) -> float:
         name = task.task.name
@@ -67,4 +69,5 @@ class PolicyLearner:
             accelerator=self.accelerator,
             num_steps=steps,
             progress=self.progress,
+            keeper=self.keeper,
         )

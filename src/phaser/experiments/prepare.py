@@ -7,7 +7,7 @@ being prepared elsewhere waits for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -39,6 +39,8 @@ class TaskMaterial:
     train: TaskFrames
     heldout: TaskFrames
     heldout_segmentations: tuple[Segmentation, ...]
+    images_sha256: Mapping[str, str]
+    """Of the recordings of each split: what a resumed run compares."""
 
 
 def material(run: Run, task: Task, policy: TinyPolicy) -> TaskMaterial:
@@ -47,8 +49,9 @@ def material(run: Run, task: Task, policy: TinyPolicy) -> TaskMaterial:
     summaries: dict[str, np.ndarray] = {}
     demos = {split: run.suite.demos(task, split) for split in SPLITS}
     language = policy.embed(task.instruction)
+    hashes = {split: run.suite.images_sha256(task, split) for split in SPLITS}
     for split in SPLITS:
-        features = dict(_features(run.suite, task, split, demos[split], policy))
+        features = dict(_features(run.suite, hashes[split], demos[split], policy))
         summaries[split] = features.pop(SUMMARY)
         frames[split] = TaskFrames.of(
             demos[split],
@@ -78,6 +81,7 @@ def material(run: Run, task: Task, policy: TinyPolicy) -> TaskMaterial:
         train=frames["train"],
         heldout=frames["heldout"],
         heldout_segmentations=everything[len(demos["train"]) :],
+        images_sha256=hashes,
     )
 
 
@@ -101,18 +105,18 @@ def _prepare_task(suite: MetaWorld, settings: Tiny, task: Task) -> None:
     torch.set_num_threads(1)
     policy = settings.build(suite.contract, Streams(0).named("prefetch"))
     for split in SPLITS:
-        _features(suite, task, split, suite.demos(task, split), policy)
+        _features(suite, suite.images_sha256(task, split), suite.demos(task, split), policy)
 
 
 def _features(
-    suite: MetaWorld, task: Task, split: str, demos: Sequence[Demo], policy: TinyPolicy
+    suite: MetaWorld, images_sha256: str, demos: Sequence[Demo], policy: TinyPolicy
 ) -> dict[str, np.ndarray]:
     def compute() -> dict[str, np.ndarray]:
         parts = [policy.frame_inputs(_images(demo)) for demo in demos]
         inputs = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         return {**inputs, SUMMARY: policy.summarise(inputs)}
 
-    key = (policy.inputs_identity, suite.images_sha256(task, split))
+    key = (policy.inputs_identity, images_sha256)
     return cached_features(key, compute, suite.cache / "features")
 
 

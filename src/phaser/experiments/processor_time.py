@@ -1,0 +1,34 @@
+"""Processor time of a cell by what it was spent on, across all processes that worked on it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+
+class ProcessorTime:
+    """Starts to count when made; `before` is what earlier processes had spent."""
+
+    def __init__(self, before: Mapping[str, float]) -> None:
+        self._before = dict(before)
+        self._started_s = time.process_time()
+        self._seconds: dict[str, float] = {}
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Adds the time of a block to a named total."""
+        started = time.process_time()
+        try:
+            yield
+        finally:
+            spent = time.process_time() - started
+            self._seconds[name] = self._seconds.get(name, 0.0) + spent
+
+    def totals(self) -> dict[str, float]:
+        """All named totals; what has no name was training."""
+        total = time.process_time() - self._started_s
+        named = sum(self._seconds.values())
+        now = {**self._seconds, "train_s": total - named, "total_cpu_s": total}
+        names = sorted({*self._before, *now})
+        return {name: self._before.get(name, 0.0) + now.get(name, 0.0) for name in names}

@@ -1,0 +1,101 @@
+"""Checkpoints of one cell: the last good one stays until the next is whole, then it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from phaser.core.errors import BrokenFile
+from phaser.core.files import sha256
+from phaser.experiments.position import Position
+from phaser.experiments.processor_time import ProcessorTime
+from phaser.experiments.sameness import require_same_contract, require_same_demonstrations
+from phaser.training.checkpoint import (
+    Moments,
+    Steps,
+    Weights,
+    read_state,
+    read_tensors,
+    write_state,
+)
+
+UNFINISHED = "unfinished-"
+"""How the files in `checkpoints` begin that only an unfinished task needs."""
+
+
+class Checkpoints:
+    """What the learner saves into and restores from (`training.checkpoint.Keeper`)."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._path = folder / "position.json"
+        self.is_begun = self._path.exists()
+        """Whether there is anything to go on with."""
+        self.position = Position.read(self._path) if self.is_begun else Position()
+        self.spent = ProcessorTime(self.position.seconds)
+        self.steps = Steps()
+        """Of the task that is being learnt."""
+
+    def restore(self, policy: Weights, optimizer: Moments) -> Steps:
+        found = self.position.state_sha256
+        self.steps = (
+            Steps()
+            if found is None
+            else read_state(self._state(self.position), found, policy, optimizer)
+        )
+        return self.steps
+
+    def save(self, policy: Weights, optimizer: Moments, steps: Steps) -> None:
+        self.steps = steps
+        reached = replace(self.position, step=len(steps))
+        written = write_state(self._state(reached), policy, optimizer, steps)
+        self._commit(replace(reached, state_sha256=written))
+
+    def load_start(self, weights: Path, policy: Weights) -> None:
+        """Weights with which the task began: what it rehearses may depend on them."""
+        if self.position.start_sha256 is None:
+            raise BrokenFile(f"{self._path} names no weights to go on from; restore it")
+        policy.load_state_dict(read_tensors(weights, self.position.start_sha256))
+
+    def finish_task(self, weights: Path, memory: Mapping[str, str]) -> None:
+        """The task is learnt, kept and measured, and all of that is on disk."""
+        self._commit(
+            replace(
+                self.position,
+                task_index=self.position.task_index + 1,
+                step=0,
+                start_sha256=sha256(weights),
+                state_sha256=None,
+                memory=dict(memory),
+            )
+        )
+
+    def check_contract(self, found: Mapping[str, Any]) -> None:
+        """Refuse a policy that sees other things than its weights were trained on."""
+        if self.is_begun:
+            require_same_contract(self._folder, self.position.contract, found)
+        self.position = replace(self.position, contract=dict(found))
+
+    def check_demonstrations(self, task: str, found: Mapping[str, str]) -> None:
+        """Refuse recordings other than those that the task was learnt from; remember new ones."""
+        known = self.position.demonstrations
+        require_same_demonstrations(task, known.get(task), found)
+        self.position = replace(self.position, demonstrations={**known, task: dict(found)})
+
+    def remove_unneeded(self) -> None:
+        """Remove the checkpoints that an earlier step, or a process that was killed, left."""
+        needed = None if self.position.state_sha256 is None else self._state(self.position)
+        for path in (self._folder / "checkpoints").glob(f"{UNFINISHED}*"):
+            if path != needed:
+                path.unlink()
+
+    def _commit(self, position: Position) -> None:
+        self.position = replace(position, seconds=self.spent.totals())
+        self.position.write(self._path)
+        self.remove_unneeded()
+
+    def _state(self, position: Position) -> Path:
+        name = f"{UNFINISHED}{position.task_index:02d}-{position.step:07d}.safetensors"
+        return self._folder / "checkpoints" / name
