@@ -60,3 +60,19 @@ def numpy_dataset(lengths: tuple[int, ...] = LENGTHS) -> ListDataset:
                 }
             )
     return samples
+
+
+def replay_in(folder: Any, **settings: Any) -> Any:
+    """A memory whose encoders need no weights."""
+    from phaser import Replay
+
+    defaults = {"budget": 8, "language": language, "vision": vision}
+    return Replay(folder / "memory", **(defaults | settings))
+
+
+def learn(replay: Any, *instructions: str, dataset: Any = None) -> None:
+    """Tasks that are over as soon as they begin."""
+    for instruction in instructions:
+        demos = numpy_dataset() if dataset is None else dataset
+        with replay.task(demos, instruction=instruction):
+            pass

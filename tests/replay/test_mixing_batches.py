@@ -56,26 +56,31 @@ def test_half_of_four_makes_way() -> None:
     assert num_rehearsed(1, 0.5) == 0
 
 
+def lists(samples_: list[Any]) -> dict[str, Any]:
+    return {"pairs": [(one, one) for one in samples_], "fps": 20}
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
 @pytest.mark.parametrize(
-    "batch",
+    ("collate", "made"),
     [
-        default_collate(samples(range(4))),
-        samples(range(4)),
-        [torch.zeros(4, 2), torch.zeros(4)],
-        torch.zeros(4, 7),
-        {"task": ["a", "b", "c", "d"]},
-        (np.zeros((4, 1)), ["a", "b", "c", "d"]),
-        {"scalar": torch.tensor(1.0), "image": torch.zeros(4, 3)},
+        (default_collate, samples),
+        (list, samples),
+        (default_collate, lambda values: [(torch.zeros(3), {"x": one}) for one in values]),
+        (default_collate, lambda values: [torch.zeros(7) for _ in values]),
+        (default_collate, lambda values: [{"task": str(one)} for one in values]),
+        (lists, list),
+        (tuple, lambda values: [str(one) for one in values]),
     ],
 )
-def test_the_size_of_a_batch_is_found_in_every_form(batch: Any) -> None:
-    assert batch_size(batch) == 4
+def test_the_size_of_a_batch_is_found_in_every_form(size: int, collate: Any, made: Any) -> None:
+    assert batch_size(collate(made(range(size))), collate(made([9]))) == size
 
 
 @pytest.mark.parametrize("batch", [{}, [], "text", 3, torch.tensor(1.0)])
 def test_a_batch_without_a_size_is_refused(batch: Any) -> None:
-    with pytest.raises(BadInput, match="no batch dimension found"):
-        batch_size(batch)
+    with pytest.raises(BadInput, match="mix the batch as the loader gives it"):
+        batch_size(batch, {"x": torch.zeros(1)})
 
 
 def test_a_list_of_samples_keeps_its_samples() -> None:

@@ -17,13 +17,17 @@ def num_rehearsed(batch_size: int, share: float) -> int:
     return min(round(batch_size * share), batch_size - 1)
 
 
-def batch_size(batch: Any) -> int:
-    """Samples in a batch: a list of samples, or what a collate function made of them."""
-    size = _size(batch)
-    if not size:
+def batch_size(batch: Any, alone: Any) -> int:
+    """Samples in a batch; `alone` is a batch of one sample, whose form tells what to count.
+
+    A list is the batch itself where a batch of one has one entry, and part of the form where both
+    have equally many.
+    """
+    size = _size(batch, alone)
+    if size is None:
         raise BadInput(
-            f"no batch dimension found in a batch of type {type(batch).__name__}; expected a list "
-            "of samples, or a dict, list or tuple of tensors"
+            f"a batch is {_shown(batch)}, a stored sample alone {_shown(alone)}; mix the batch as "
+            "the loader gives it and pass the loader's collate function: Replay(…, collate=…)"
         )
     return size
 
@@ -100,24 +104,22 @@ def _of_type(batch: Sequence[Any], parts: list[Any]) -> Sequence[Any]:
     return type(batch)(parts)  # type: ignore[call-arg]
 
 
-def _size(batch: Any) -> int | None:
+def _size(batch: Any, alone: Any) -> int | None:
     if is_tensor(batch) or isinstance(batch, np.ndarray):
-        return int(batch.shape[0]) if batch.ndim else None
-    if isinstance(batch, Mapping):
-        return next((size for size in map(_size, batch.values()) if size), None)
-    if not isinstance(batch, list | tuple) or not batch:
+        is_batch = getattr(alone, "ndim", 0) and batch.ndim and alone.shape[0] == 1
+        return int(batch.shape[0]) if is_batch else None
+    if isinstance(batch, Mapping) and isinstance(alone, Mapping):
+        pairs = [(batch[key], alone[key]) for key in batch if key in alone]
+    elif not isinstance(batch, list | tuple) or not isinstance(alone, list | tuple):
         return None
-    if _is_list_of_samples(batch):
-        return len(batch)
-    return next((size for size in map(_size, batch) if size), None)
-
-
-def _is_list_of_samples(batch: Sequence[Any]) -> bool:
-    """Dicts of the same names are samples; tensors side by side are one collated tuple."""
-    if all(isinstance(one, Mapping) for one in batch):
-        return all(set(one) == set(batch[0]) for one in batch)
-    containers = (Mapping, list, tuple, np.ndarray)
-    return not any(is_tensor(one) or isinstance(one, containers) for one in batch)
+    elif len(batch) != len(alone):
+        return len(batch) if len(alone) == 1 else None
+    else:
+        pairs = list(zip(batch, alone, strict=True))
+    inside = next((size for one, other in pairs if (size := _size(one, other))), None)
+    # One entry in both, and nothing in it to count: a batch of a single sample.
+    is_single = inside is None and isinstance(batch, list | tuple) and len(batch) == 1
+    return 1 if is_single else inside
 
 
 def _shown(value: Any) -> str:

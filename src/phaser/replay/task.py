@@ -40,6 +40,7 @@ class ReplayTask:
     """How many draws were made; set it to resume."""
     _finished: bool = field(default=False, init=False)
     _had_room: bool = field(default=False, init=False)
+    _some_sample: Any = field(default=None, init=False)
 
     def mix(self, batch: Any) -> Any:
         """The batch with its last samples replaced by rehearsed ones; unchanged on a first task.
@@ -47,18 +48,20 @@ class ReplayTask:
         Takes what the loader gives, collated or a list of samples, and gives back the same form,
         size and device. No forward pass.
         """
-        size = batch_size(batch)
+        if not self.num_stored:
+            self._draw(0)
+            return batch
+        is_list = self._is_list_of_samples(batch)
+        size = batch_size(batch, self._collated([self._example()], is_list=is_list))
         count = num_rehearsed(size, self.share)
-        refs = self._draw(count if self.num_stored else 0)
+        refs = self._draw(count)
         if not refs:
             self._check_room(size)
             return batch
         self._had_room = True
-        samples = self._read(refs)
-        # A batch of dicts in a list was not collated; with a collate function, that decides.
-        plain = self.collate is None and isinstance(batch, list) and isinstance(batch[0], Mapping)
-        rehearsed = samples if plain else (self.collate or collated)(samples)
-        return mixed(batch, rehearsed, size=size, count=count)
+        return mixed(
+            batch, self._collated(self._read(refs), is_list=is_list), size=size, count=count
+        )
 
     def sample(self, count: int) -> Any:
         """That many rehearsed samples: a list, or a batch where Replay was given `collate`.
@@ -116,6 +119,20 @@ class ReplayTask:
         # After an error, what was learnt of the task is unknown: nothing of it is kept.
         self._finished = True
 
+    def _is_list_of_samples(self, batch: Any) -> bool:
+        """Without a collate function a list may be samples as they are, or a collated tuple."""
+        as_they_are = isinstance(batch, list) and bool(batch)
+        return self.collate is None and as_they_are and type(batch[0]) is type(self._example())
+
+    def _collated(self, samples: list[Any], *, is_list: bool) -> Any:
+        return samples if is_list else (self.collate or collated)(samples)
+
+    def _example(self) -> Any:
+        """Some stored sample, read once: its form tells what a batch of such samples looks like."""
+        if self._some_sample is None:
+            self._some_sample = self._read(self.store.memory.buckets[0].frames[:1])[0]
+        return self._some_sample
+
     def _draw(self, count: int) -> Sequence[Any]:
         if self._finished:
             raise BadInput(f"task {self.name!r} is finished; draw inside its `with` block")
@@ -128,7 +145,7 @@ class ReplayTask:
 
     def _check_room(self, size: int) -> None:
         """A last batch of one sample passes; a loader that only gives such would rehearse never."""
-        if self.num_stored and size == 1 and self.share and not self._had_room:
+        if size == 1 and self.share and not self._had_room:
             raise BadInput(
                 "a batch of 1 has no room for rehearsed samples; use batches of 2 or more, "
                 "or rehearse beside the batch: task.sample(1)"
