@@ -18,6 +18,7 @@ VERBS = {
     "record": ("phaser.cli.record", "record and encode demonstrations in advance"),
     "segment": ("phaser.cli.segment", "cut demonstrations from anywhere into named phases"),
     "phases": ("phaser.cli.phases", "measure phases: their lengths, and how two annotations agree"),
+    "memory": ("phaser.cli.memory", "show, verify, forget and export a replay memory"),
     "methods": ("phaser.cli.methods", "list the methods"),
     "presets": ("phaser.cli.presets", "list the presets"),
     "doctor": ("phaser.cli.doctor", "check this machine: versions, GL, cache, weights, simulator"),

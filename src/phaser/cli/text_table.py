@@ -21,3 +21,20 @@ def columns(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> li
 def printable(text: str) -> str:
     """Names come from files; escape sequences among them must not reach the terminal."""
     return "".join(one if one.isprintable() else "?" for one in text)
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 task`, `2 tasks`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def file_size(num_bytes: float) -> str:
+    """With a unit of 1000, as disks are sold: `532 B`, `12.3 kB`, `4.0 GB`."""
+    if num_bytes < 1000:
+        return f"{num_bytes:.0f} B"
+    for unit in ("kB", "MB", "GB"):
+        num_bytes /= 1000
+        # 999.95 would be rounded up to a number of four digits.
+        if num_bytes < 999.95:
+            return f"{num_bytes:.1f} {unit}"
+    return f"{num_bytes / 1000:.1f} TB"

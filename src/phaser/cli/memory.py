@@ -1,0 +1,39 @@
+"""`phaser memory show|verify|forget|export`: look after a replay memory on disk."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+
+from phaser.cli.arguments import split_first
+from phaser.core.errors import BadInput, UnknownName
+
+ACTIONS = {
+    "show": ("phaser.cli.memory_show", "what a memory holds: tasks, phases, frames, bytes, age"),
+    "verify": ("phaser.cli.memory_verify", "read every byte and name what is damaged"),
+    "forget": ("phaser.cli.memory_forget", "remove a task or an episode, bytes and all"),
+    "export": ("phaser.cli.memory_export", "write the kept frames as a LeRobot v3.0 dataset"),
+}
+"""Each action's module has `execute(arguments) -> exit code`."""
+
+USAGE = """\
+usage: phaser memory show DIR [--pictures FILE.html] [--json]
+       phaser memory verify DIR [--json]
+       phaser memory forget DIR --task NAME [--episode N] [--yes] [--json]
+       phaser memory export DIR --to OUT [flags]
+"""
+
+
+def execute(arguments: Sequence[str]) -> int:
+    name, words = split_first(arguments)
+    if not name and ("-h" in words or "--help" in words):
+        width = max(map(len, ACTIONS))
+        lines = [f"{action.ljust(width)}  {summary}" for action, (_, summary) in ACTIONS.items()]
+        print("\n".join([USAGE, *lines]))
+        return 0
+    if not name:
+        raise BadInput(f"memory: say {', '.join(ACTIONS)} first; see phaser memory --help")
+    if name not in ACTIONS:
+        raise UnknownName("action of phaser memory", name, ACTIONS)
+    code: int = importlib.import_module(ACTIONS[name][0]).execute(words)
+    return code

@@ -1,0 +1,92 @@
+"""`phaser memory verify DIR`: every byte of every file, one line per file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from phaser.cli.arguments import Parser
+from phaser.cli.output import print_json
+from phaser.cli.text_table import columns, file_size, printable
+from phaser.core.errors import BrokenFile
+from phaser.memory.manifest import MANIFEST, read_manifest
+from phaser.memory.store import Store
+from phaser.memory.store_files import BUDGET, TASKS, check_budget_file, check_shard_file
+
+INTACT, BROKEN = "intact", "broken"
+
+
+def execute(arguments: Sequence[str]) -> int:
+    parser = Parser("memory verify", "Read every byte of a memory and name what is damaged.")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="the memory's folder")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
+    chosen = parser.parse(arguments)
+    store = Store.open(chosen.folder)
+    found = check_files(store)
+    broken = {name: complaint for name, complaint in found.items() if complaint}
+    if chosen.json:
+        states = [{"file": name, "intact": not said, "found": said} for name, said in found.items()]
+        print_json({"folder": str(chosen.folder), "intact": not broken, "files": states})
+    else:
+        rows = [
+            (name, _size(store.path / name), BROKEN if said else INTACT)
+            for name, said in found.items()
+        ]
+        print("\n".join(columns([("file", "size", "state"), *rows], right=(1,))), flush=True)
+    if broken:
+        name, complaint = next(iter(broken.items()))
+        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+        raise BrokenFile(f"{name} is not as it was written{more}: {complaint}")
+    if not chosen.json:
+        print(f"\nall {len(found)} files are as they were written: {chosen.folder.resolve()}")
+    return 0
+
+
+def check_files(store: Store) -> dict[str, str]:
+    """What is wrong with each file, or nothing; a bar on a terminal, since disks are slow."""
+    names = store.files()
+    sizes = {name: _bytes(store.path / name) for name in names}
+    layout = (
+        BarColumn(24),
+        TextColumn("{task.percentage:.0f} %"),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    console = Console(file=sys.stderr, highlight=False)
+    found: dict[str, str] = {}
+    with Progress(
+        *layout, console=console, transient=True, disable=not console.is_terminal
+    ) as bars:
+        bar = bars.add_task("", total=sum(sizes.values()))
+        for name in names:
+            bars.update(bar, description=printable(name))
+            try:
+                _check(store, name)
+                found[name] = ""
+            except BrokenFile as error:
+                found[name] = printable(" ".join(str(error).split()))
+            bars.advance(bar, sizes[name])
+    return found
+
+
+def _check(store: Store, name: str) -> None:
+    """As `Store.verify` does, which stops at the first file that is broken."""
+    if name == MANIFEST:
+        read_manifest(store.path)
+    elif name == BUDGET:
+        check_budget_file(store.path, store.manifest)
+    else:
+        (task,) = (one for one in store.tasks if name == f"{TASKS}/{one.shard}")
+        check_shard_file(store.path, task, whole=True)
+
+
+def _bytes(path: Path) -> int:
+    return path.lstat().st_size if path.is_file() else 0
+
+
+def _size(path: Path) -> str:
+    return file_size(_bytes(path)) if path.is_file() else "–"
