@@ -1,4 +1,4 @@
-"""Many cells in local processes; a grid can be stopped and resumed, finished cells are skipped."""
+"""Many cells in local processes; a grid that was stopped goes on where each of its cells was."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from phaser.core.errors import BadInput, PhaserError
+from phaser.core.errors import PhaserError
 from phaser.core.files import read_json
 from phaser.experiments.cell import Event, run_cell
 from phaser.experiments.folder import CellFolder
-from phaser.experiments.run import Run, settings_of
+from phaser.experiments.run import Run
+from phaser.experiments.sameness import require_same_settings
 from phaser.memory.certificate import check_equal
 from phaser.methods.table import method as method_named
 
@@ -74,9 +75,7 @@ def run_grid(
 
 def is_finished(run: Run, folder: Path) -> bool:
     """Whether the folder holds this run, complete; one of other settings is refused, not reused."""
-    about = folder / "run.json"
-    if about.exists() and read_json(about).get("settings") != settings_of(run):
-        raise BadInput(f"{folder} holds a run with other settings; choose another --out")
+    require_same_settings(folder, run)
     return CellFolder(folder).is_finished
 
 
