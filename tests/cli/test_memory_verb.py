@@ -99,6 +99,16 @@ def test_a_whole_memory_is_verified_file_by_file(folder: Path, capsys: Said) -> 
     assert "all 4 files are as they were written" in shown
 
 
+def test_what_a_killed_process_left_is_shown_and_is_no_damage(folder: Path, capsys: Said) -> None:
+    (folder / "tasks" / ".half.safetensors.tmp").write_bytes(b"half")
+    assert run(f"verify {folder}") == 0
+    (line,) = (one for one in capsys.readouterr().out.splitlines() if ".half" in one)
+    assert line.endswith("4 B  left by a killed process; the next writer clears it")
+    assert run(f"verify {folder} --json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["left_by_a_killed_process"] == ["tasks/.half.safetensors.tmp"]
+
+
 @pytest.mark.parametrize("kind", ["budget.json", "tasks"])
 def test_a_damaged_file_is_named_and_the_others_are_read_all_the_same(
     kind: str, folder: Path, capsys: Said

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -109,9 +110,8 @@ def _groups(store: Store) -> Iterator[_Group]:
     for task in store.tasks:
         for bucket in store.shard(task.name).buckets():
             refs = sorted(bucket.frames, key=lambda ref: (ref.demo, ref.frame))
-            for demo in dict.fromkeys(ref.demo for ref in refs):
-                mine = tuple(ref for ref in refs if ref.demo == demo)
-                yield _Group(bucket=bucket, instruction=task.instruction, refs=mine)
+            for _, mine in groupby(refs, key=lambda ref: ref.demo):
+                yield _Group(bucket=bucket, instruction=task.instruction, refs=tuple(mine))
 
 
 def _episode(store: Store, group: _Group, entries: Entries) -> Episode:

@@ -39,7 +39,7 @@ def execute(arguments: Sequence[str]) -> int:
         page = chosen.pictures if chosen.pictures.suffix == ".html" else chosen.pictures / PAGE
         require_writable(page.resolve().parent)
         sheets = [_sheet(store, task, chosen) for task in store.tasks]
-        about = f"{store.path.resolve()} · {_total(store)}"
+        about = f"{store.path.resolve().name} · {_total(store)}"
         write_text(page, contact_sheet(sheets, title=_title(store), about=about))
     if chosen.json:
         print_json(_as_json(store) | {"pictures": None if page is None else str(page)})
@@ -149,4 +149,4 @@ def _thumbnails(store: Store, bucket: Bucket, camera: str, most: int) -> Iterato
         pixels = picture_of(leaves_of(store.read([ref])[0])[camera])
         # Floating-point images may leave the pixel grid from one frame to the next.
         if pixels is not None:
-            yield Thumbnail(pixels=pixels, caption=f"episode {ref.demo} · {ref.frame}")
+            yield Thumbnail(pixels=pixels, caption=f"episode {ref.demo} · frame {ref.frame}")

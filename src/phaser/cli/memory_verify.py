@@ -30,11 +30,22 @@ def execute(arguments: Sequence[str]) -> int:
     broken = {name: complaint for name, complaint in found.items() if complaint}
     if chosen.json:
         states = [{"file": name, "intact": not said, "found": said} for name, said in found.items()]
-        print_json({"folder": str(chosen.folder), "intact": not broken, "files": states})
+        print_json(
+            {
+                "folder": str(chosen.folder),
+                "intact": not broken,
+                "files": states,
+                "left_by_a_killed_process": store.leftovers(),
+            }
+        )
     else:
         rows = [
             (name, _size(store.path / name), BROKEN if said else INTACT)
             for name, said in found.items()
+        ]
+        rows += [
+            (name, _size(store.path / name), "left by a killed process; the next writer clears it")
+            for name in store.leftovers()
         ]
         print("\n".join(columns([("file", "size", "state"), *rows], right=(1,))), flush=True)
     if broken:
