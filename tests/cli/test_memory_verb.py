@@ -130,6 +130,27 @@ def test_a_damaged_file_is_named_and_the_others_are_read_all_the_same(
     assert [one["file"] for one in found["files"] if not one["intact"]] == [name]
 
 
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"short")])
+def test_a_shard_that_is_gone_or_cut_off_is_one_line_among_the_others(
+    damage: Callable[[Path], object], folder: Path, capsys: Said
+) -> None:
+    shard = sorted((folder / "tasks").iterdir())[0]
+    damage(shard)
+    assert run(f"verify {folder}") == 2
+    shown = capsys.readouterr()
+    assert [line.split()[-1] for line in shown.out.splitlines()[1:]] == [
+        *("intact", "intact", "broken", "intact")
+    ]
+    assert shard.name in shown.err
+
+
+def test_a_changed_manifest_is_named(folder: Path, capsys: Said) -> None:
+    manifest = folder / "manifest.json"
+    manifest.write_text(manifest.read_text().replace("do lift", "do lost"))
+    assert run(f"verify {folder}") == 2
+    assert "manifest.json was changed after it was written" in capsys.readouterr().err
+
+
 def test_forgetting_a_task_leaves_none_of_its_bytes(folder: Path, capsys: Said) -> None:
     store = Store.open(folder)
     frames = [ref for bucket in store.shard("lift").buckets() for ref in bucket.frames]

@@ -25,7 +25,7 @@ def execute(arguments: Sequence[str]) -> int:
     parser.add_argument("folder", type=Path, metavar="DIR", help="the memory's folder")
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     chosen = parser.parse(arguments)
-    store = Store.open(chosen.folder)
+    store = _opened(chosen.folder)
     found = check_files(store)
     broken = {name: complaint for name, complaint in found.items() if complaint}
     if chosen.json:
@@ -82,6 +82,16 @@ def check_files(store: Store) -> dict[str, str]:
                 found[name] = printable(" ".join(str(error).split()))
             bars.advance(bar, sizes[name])
     return found
+
+
+def _opened(folder: Path) -> Store:
+    """Also where a shard is gone or cut off: a whole manifest says what should be there."""
+    try:
+        return Store.open(folder)
+    except BrokenFile:
+        if not (folder / MANIFEST).exists():
+            raise
+        return Store(folder, read_manifest(folder))
 
 
 def _check(store: Store, name: str) -> None:
