@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -23,7 +24,7 @@ WEBP_METHOD = 1
 
 _FORMATS = {"png": "png", "webp": "webp", "webp-lossless": "webp", "jpeg": "jpeg"}
 # The plugins themselves: Image.open would try formats that the manifest does not name.
-_PLUGINS = {
+_PLUGINS: dict[str, Callable[[io.BytesIO], Image.Image]] = {
     "png": PngImagePlugin.PngImageFile,
     "webp": WebPImagePlugin.WebPImageFile,
     "jpeg": JpegImagePlugin.JpegImageFile,

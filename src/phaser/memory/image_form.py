@@ -64,7 +64,8 @@ class ImageForm:
             pixels = np.moveaxis(pixels.reshape(*shape[:-3], height, width, channels), -1, -3)
         values = pixels.reshape(shape)
         if self.scale != "bytes":
-            return _table(self.scale, dtype)[values]
+            scaled: np.ndarray = _table(self.scale, dtype)[values]
+            return scaled
         return np.array(values, order="C")
 
 
@@ -84,8 +85,9 @@ def form_of(array: np.ndarray, *, pil: bool) -> ImageForm | None:
 
 
 def _is_image(shape: tuple[int, ...], layout: Layout) -> bool:
+    sides: tuple[int, ...]
     if layout == "hw":
-        channels, sides = 1, shape if len(shape) == 2 else (0, 0)
+        channels, sides = 1, shape if len(shape) == 2 else (0,)
     elif len(shape) in (3, 4):
         channels = shape[-3] if layout == "chw" else shape[-1]
         sides = shape[-2:] if layout == "chw" else shape[-3:-1]
@@ -109,4 +111,5 @@ def _levels(array: np.ndarray, scale: Scale) -> UInt8[np.ndarray, "..."] | None:
 def _table(scale: Scale, dtype: np.dtype[Any]) -> np.ndarray:
     levels = np.arange(256, dtype=dtype)
     one = dtype.type(255)
-    return levels / one if scale == "divided" else levels * (dtype.type(1) / one)
+    made: np.ndarray = levels / one if scale == "divided" else levels * (dtype.type(1) / one)
+    return made

@@ -51,8 +51,9 @@ class LeafReader:
         """Bytes that each row takes, its entries in the index included."""
         if self.offsets is None:
             return np.full(len(self.values), self.values[:1].nbytes, np.int64)
-        sizes = np.diff(self.offsets) + OFFSET_BYTES * (1 + self.kind.dimensions)
-        return sizes if self.coded is None else sizes + self.coded
+        index = OFFSET_BYTES * (1 + self.kind.dimensions)
+        sizes: np.ndarray = np.diff(self.offsets) + index
+        return sizes if self.coded is None else np.add(sizes, self.coded)
 
     def _array(self, content: bytes, row: int) -> np.ndarray:
         assert self.shapes is not None

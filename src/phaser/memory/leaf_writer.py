@@ -83,7 +83,7 @@ class LeafWriter:
         self._codec = codec
         self._form = image_form(leaf, codec)
         # Without a name: a process that dies leaves nothing behind.
-        spool = tempfile.SpooledTemporaryFile(max_size=SPOOL_IN_MEMORY, dir=folder)  # noqa: SIM115
+        spool = tempfile.SpooledTemporaryFile(max_size=SPOOL_IN_MEMORY, dir=str(folder))  # noqa: SIM115
         self._spool = stack.enter_context(spool)
         self._offsets = array("q", [0])
         self._shapes = array("q")

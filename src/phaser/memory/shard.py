@@ -73,18 +73,19 @@ class Shard:
     def buckets(self) -> list[Bucket]:
         """The task's buckets as they were kept: same order, same prototypes, frames on demand."""
         name, arrays = self.task.name, self.file.arrays
-        motions = arrays["prototype.motion"].tolist()
+        demos, numbers = arrays["demo"], arrays["frame"]
+        prototypes = zip(
+            *(arrays[f"prototype.{part}"] for part in ("language", "vision", "action")),
+            map(tuple, arrays["prototype.motion"].tolist()),
+            strict=True,
+        )
         edge = 0
         made: list[Bucket] = []
-        for position, row in enumerate(self.task.holding()):
+        for row, parts in zip(self.task.holding(), prototypes, strict=True):
             stop = edge + row["frames"]
-            frames = FrameRefs(name, arrays["demo"][edge:stop], arrays["frame"][edge:stop])
-            prototype = Prototype(
-                language=arrays["prototype.language"][position],
-                vision=arrays["prototype.vision"][position],
-                action=arrays["prototype.action"][position],
-                motion=tuple(motions[position]),
-            )
+            frames = FrameRefs(name, demos[edge:stop], numbers[edge:stop])
+            language, vision, action, motion = parts
+            prototype = Prototype(language=language, vision=vision, action=action, motion=motion)
             phase = PhaseId(name, row["index"], row["label"])
             made.append(Bucket(phase=phase, frames=frames, prototype=prototype))
             edge = stop
@@ -96,12 +97,15 @@ class Shard:
         """Where these frames stand; a frame that is not stored is refused by name."""
         wanted = _keys(demos, frames)
         at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        for position in np.flatnonzero(self.keys[at] != wanted):
+        # Beyond 31 bits a frame number would spill into the episode's half of the key.
+        absent = (self.keys[at] != wanted) | (frames < 0) | (frames >= 1 << 31)
+        for position in np.flatnonzero(absent):
             raise BadInput(
                 f"frame {frames[position]} of episode {demos[position]} of task "
                 f"{self.task.name!r} is not in the memory"
             )
-        return self.order[at]
+        rows: np.ndarray = self.order[at]
+        return rows
 
     def samples(self, rows: Sequence[int]) -> list[Sample]:
         made = [join(self.node, [leaf.read(row) for leaf in self.leaves]) for row in rows]
@@ -124,7 +128,8 @@ def _keys(
     demos: Int[np.ndarray, "count"], frames: Int[np.ndarray, "count"]
 ) -> Int64[np.ndarray, "count"]:
     """Episode and frame as one number, so that one sorted search finds both."""
-    return demos.astype(np.int64) * (1 << 32) + frames
+    keys: np.ndarray = demos.astype(np.int64) * (1 << 32) + frames
+    return keys
 
 
 def _description(file: TensorFile, path: Path) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from phaser.core.memory import Bucket
 from phaser.memory.codecs import ImageCodec
 from phaser.memory.leaf_writer import LeafWriter, Piece, encode, image_form
 from phaser.memory.sample import NewTask, Sample
-from phaser.memory.sample_tree import Leaf, Node, leaf_paths, split
+from phaser.memory.sample_tree import LeafKind, Node, leaf_paths, split
 from phaser.memory.tensor_file import header, in_writing_order, storable
 
 SHARD_FORMAT = "phaser-memory-shard"
@@ -134,14 +134,17 @@ def _spool(
     refs: Sequence[FrameRef], new: NewTask, codec: ImageCodec, folder: Path, stack: ExitStack
 ) -> tuple[Node, list[LeafWriter]]:
     node: Node = {}
+    kinds: list[LeafKind] = []
     writers: list[LeafWriter] = []
     for position, ref in enumerate(refs):
         found, leaves = split(new.sample_of(ref))
         if position == 0:
             node = found
             writers = [LeafWriter(leaf, codec, folder, stack) for leaf in leaves]
-        if found != node or [leaf.kind for leaf in leaves] != [one.kind for one in writers]:
-            raise BadInput(_difference(refs[0], ref, (node, writers), (found, leaves)))
+            kinds = [leaf.kind for leaf in leaves]
+        now = [leaf.kind for leaf in leaves]
+        if found != node or now != kinds:
+            raise BadInput(_difference(refs[0], ref, (node, kinds), (found, now)))
         for writer, leaf in zip(writers, leaves, strict=True):
             writer.add(leaf)
     return node, writers
@@ -150,12 +153,11 @@ def _spool(
 def _difference(
     first: FrameRef,
     ref: FrameRef,
-    expected: tuple[Node, Sequence[LeafWriter]],
-    found: tuple[Node, Sequence[Leaf]],
+    expected: tuple[Node, Sequence[LeafKind]],
+    found: tuple[Node, Sequence[LeafKind]],
 ) -> str:
     before, after = (
-        {path: leaf.kind for path, leaf in zip(leaf_paths(node), leaves, strict=True)}
-        for node, leaves in (expected, found)
+        dict(zip(leaf_paths(node), kinds, strict=True)) for node, kinds in (expected, found)
     )
     path = next((p for p in {**before, **after} if before.get(p) != after.get(p)), "its nesting")
     return (

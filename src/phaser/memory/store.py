@@ -8,6 +8,7 @@ threads, in forked workers, and in spawned ones, which open the folder themselve
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -32,6 +33,7 @@ from phaser.memory.store_files import (
     TASKS,
     check_budget_file,
     check_empty,
+    check_own_folder,
     check_shard_file,
     leftovers,
     mend,
@@ -73,6 +75,8 @@ class Store:
     def create(cls, path: Path | str, *, about: Mapping[str, Any]) -> Store:
         """An empty memory in a new or empty folder; `about` is JSON: method, settings, seed."""
         path = Path(path)
+        if path.exists() and not path.is_dir():
+            raise BadInput(f"{path} is a file; a memory needs a folder of its own")
         manifest = Manifest(about=_as_json(about))
         with _alone(path):
             check_empty(path)
@@ -87,12 +91,13 @@ class Store:
         `writing` also clears what a killed process left behind, as the next `add` would.
         """
         path = Path(path)
-        if not (path / MANIFEST).exists():
+        if not os.path.lexists(path / MANIFEST):
             raise BrokenFile(f"{path} holds no memory: {MANIFEST} is not there; name its folder")
         if writing:
             with _alone(path):
                 mend(path, read_manifest(path))
         manifest = read_manifest(path)
+        check_own_folder(path)
         for task in manifest.tasks:
             check_shard_file(path, task)
         return cls(path, manifest)
@@ -183,11 +188,11 @@ class Store:
 
     def verify(self, on_file: Callable[[str], None] | None = None) -> None:
         """Read every byte of every file; BrokenFile names the first that is not as written."""
-        read_manifest(self.path)
+        manifest = read_manifest(self.path)
         _tell(on_file, MANIFEST)
-        check_budget_file(self.path, self.manifest)
+        check_budget_file(self.path, manifest)
         _tell(on_file, BUDGET)
-        for task in self.tasks:
+        for task in manifest.tasks:
             check_shard_file(self.path, task, whole=True)
             shard = Shard.open(self.path / TASKS / task.shard, task)
             shard.samples([0])

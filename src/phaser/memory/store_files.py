@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import stat
 from pathlib import Path
 
 from phaser.core.errors import BadInput, BrokenFile
@@ -30,7 +31,10 @@ def new_stem(manifest: Manifest, task: str) -> str:
 
 def budget_text(manifest: Manifest) -> str:
     """The certificate of a memory; derived, so that it can be compared and written again."""
-    return json.dumps(certificate(manifest.rows()), indent=2, sort_keys=True) + "\n"
+    fields = certificate(manifest.rows())
+    phases = ",\n".join(json.dumps(row, sort_keys=True) for row in fields.pop("frames_per_phase"))
+    lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(fields.items())]
+    return "{\n" + ",\n".join([*lines, f'"frames_per_phase": [\n{phases}\n]']) + "\n}\n"
 
 
 def write_budget(folder: Path, manifest: Manifest) -> None:
@@ -48,8 +52,6 @@ def check_budget_file(folder: Path, manifest: Manifest) -> None:
 def check_shard_file(folder: Path, task: StoredTask, *, whole: bool = False) -> None:
     """A plain file of the declared size, in a plain folder; `whole` compares its hash as well."""
     path = folder / TASKS / task.shard
-    if (folder / TASKS).is_symlink():
-        raise BrokenFile(f"{folder / TASKS} is a link; a memory holds its own files")
     handle = open_regular(path)
     with os.fdopen(handle, "rb") as stream:
         size = os.fstat(stream.fileno()).st_size
@@ -66,9 +68,15 @@ def check_shard_file(folder: Path, task: StoredTask, *, whole: bool = False) -> 
         raise BrokenFile(f"{path} was changed after it was written; restore it")
 
 
+def check_own_folder(folder: Path) -> None:
+    """Refuse a link in the place of the shards' folder: it would lead reading and removal away."""
+    if (folder / TASKS).is_symlink():
+        raise BrokenFile(f"{folder / TASKS} is a link; a memory holds its own files")
+
+
 def check_empty(folder: Path) -> None:
     """Refuse a folder that holds a memory, or anything else that is not ours."""
-    if (folder / MANIFEST).exists():
+    if os.path.lexists(folder / MANIFEST):
         raise BadInput(f"{folder} already holds a memory; open it, or choose another folder")
     ours = {TASKS, BUDGET, ".lock"}
     for found in sorted(folder.iterdir()):
@@ -81,13 +89,16 @@ def check_empty(folder: Path) -> None:
 
 def leftovers(folder: Path, manifest: Manifest) -> list[Path]:
     """Files that a killed writer left: temporaries, and shards that the manifest does not name."""
+    check_own_folder(folder)
     named = {task.shard for task in manifest.tasks}
     places = [(folder, _TEMPORARY), (folder / TASKS, _TEMPORARY), (folder / TASKS, SHARD_NAME)]
     return [
         found
         for place, pattern in places
         for found in (sorted(place.iterdir()) if place.is_dir() else ())
-        if pattern.fullmatch(found.name) and found.name not in named
+        if pattern.fullmatch(found.name)
+        and found.name not in named
+        and stat.S_ISREG(found.lstat().st_mode)
     ]
 
 
@@ -104,14 +115,13 @@ def mend(folder: Path, manifest: Manifest) -> None:
 def overwrite(path: Path) -> None:
     """Write zeros over a file, sync them, and only then remove its name."""
     with writing(path):
-        if not path.is_symlink():
-            handle = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            with os.fdopen(handle, "wb") as stream:
-                left = os.fstat(stream.fileno()).st_size
-                while left > 0:
-                    left -= stream.write(bytes(min(left, _BLOCK)))
-                stream.flush()
-                os.fsync(stream.fileno())
+        handle = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with os.fdopen(handle, "wb") as stream:
+            left = os.fstat(handle).st_size
+            while left > 0:
+                left -= stream.write(bytes(min(left, _BLOCK)))
+            stream.flush()
+            os.fsync(handle)
         path.unlink()
 
 
