@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from synthetic import prepared_task
 
 from phaser.core.errors import BudgetMismatch
-from phaser.core.memory import Memory
 from phaser.core.streams import Streams
 from phaser.memory.certificate import certificate, check_equal, phase_rows
 from phaser.memory.even import Even
@@ -168,12 +167,3 @@ def test_a_budget_in_bytes_is_compared_in_bytes_alone():
         check_equal({"png": png, "jpeg": jpeg}, unit="bytes")
     with pytest.raises(BudgetMismatch, match="er does not say how many bytes"):
         check_equal({"png": png, "er": holding(a=500)}, unit="bytes")
-
-
-def test_a_run_certifies_its_memory_with_the_candidates_of_every_phase():
-    rule = PhaseBuckets(frames_per_task=18, zero_phase=0)
-    memory = Memory().with_buckets(rule.select(TASKS[0], Streams(0).named("k")))
-    found = certificate(memory, TASKS, stride=rule.stride)
-    assert found["frames_per_task"] == {"open": 18}
-    assert column(found["frames_per_phase"], "frames") == [0, 8, 10, 0, 0, 0]
-    assert column(found["frames_per_phase"], "candidates") == [28, 8, 40] * 2

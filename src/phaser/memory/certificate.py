@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from phaser.core.errors import BudgetMismatch
-from phaser.core.memory import Bucket, Memory, PreparedTask
+from phaser.core.memory import Bucket, PreparedTask
 from phaser.memory.allocation import RULE
 from phaser.memory.frames import frames_of_phase
 
@@ -42,15 +42,11 @@ def phase_rows(task: PreparedTask, buckets: Sequence[Bucket], *, stride: int | N
     return rows
 
 
-def certificate(
-    held: Sequence[Row] | Memory, tasks: Sequence[PreparedTask] = (), *, stride: int = 1
-) -> dict[str, Any]:
+def certificate(rows: Sequence[Row]) -> dict[str, Any]:
     """Frames, and bytes where every row knows them, per phase, per task and in total.
 
-    Ready for `budget.json`. A task that holds no frame appears only in its phases. A run hands over
-    its memory and tasks instead of rows; its phases then say their candidates, not their shares.
+    Ready for `budget.json`. A task that holds no frame appears only in its phases.
     """
-    rows = _rows_of_memory(held, tasks, stride) if isinstance(held, Memory) else held
     holding = [row for row in rows if row["frames"]]
     knows_bytes = bool(holding) and all("bytes" in row for row in holding)
     return {
@@ -95,9 +91,3 @@ def _sums(rows: Sequence[Row], unit: str) -> dict[str, Any]:
     for row in rows:
         per_task[row["task"]] = per_task.get(row["task"], 0) + row[unit]
     return {f"{unit}_per_task": per_task, f"total_{unit}": sum(per_task.values())}
-
-
-def _rows_of_memory(memory: Memory, tasks: Sequence[PreparedTask], stride: int) -> list[Row]:
-    shares = ("share", "shortfall", "redistributed")
-    rows = [row for task in tasks for row in phase_rows(task, memory.buckets, stride=stride)]
-    return [{name: row[name] for name in row if name not in shares} for row in rows]

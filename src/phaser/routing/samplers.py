@@ -12,6 +12,7 @@ from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
 from phaser.core.memory import Bucket, Memory
 from phaser.core.streams import Stream
+from phaser.routing.flat_frames import FlatFrames, flat_frames
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -26,6 +27,9 @@ class WeightedSampler:
     edges: Float[np.ndarray, "buckets"] = field(init=False, repr=False)
     """Cumulative probabilities: a draw falls into the bucket whose edge is the first above it."""
     sizes: Int64[np.ndarray, "buckets"] = field(init=False, repr=False)
+    starts: Int64[np.ndarray, "buckets"] = field(init=False, repr=False)
+    """Where a bucket's frames begin among those of all buckets."""
+    frames: FlatFrames = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         valid = np.isfinite(self.probabilities).all() and (self.probabilities >= 0).all()
@@ -36,6 +40,8 @@ class WeightedSampler:
         object.__setattr__(self, "edges", cumulative / cumulative[-1:])
         sizes = np.array([len(bucket.frames) for bucket in self.buckets], dtype=np.int64)
         object.__setattr__(self, "sizes", sizes)
+        object.__setattr__(self, "starts", np.cumsum(sizes) - sizes)
+        object.__setattr__(self, "frames", flat_frames(self.buckets))
 
     def weights(self) -> Float[np.ndarray, "buckets"]:
         return self.probabilities
@@ -47,11 +53,7 @@ class WeightedSampler:
         uniforms = self.stream.uniforms(2 * count, step=step)
         chosen = self.edges.searchsorted(uniforms[:count], side="right")
         inside = (uniforms[count:] * self.sizes[chosen]).astype(np.int64)
-        buckets = self.buckets
-        return [
-            buckets[bucket].frames[at]
-            for bucket, at in zip(chosen.tolist(), inside.tolist(), strict=True)
-        ]
+        return self.frames.take(self.starts[chosen] + inside)
 
 
 def uniform_over_frames(buckets: Sequence[Bucket]) -> Float[np.ndarray, "buckets"]:
