@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,10 @@ from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.files import read_json
 from phaser.experiments.cell import run_cell
 from phaser.experiments.grid import is_finished
+from phaser.experiments.position import POSITION, Position
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run, run_from, settings_of
+from phaser.experiments.sameness import other_commit
 from phaser.methods.table import method
 
 EPILOG = """\
@@ -37,7 +39,9 @@ def execute(arguments: Sequence[str]) -> int:
         print(_help(parser, name, words))
         return 0
     chosen, rest = parser.parse_known_args(words)
-    if not name and chosen.from_file is None:
+    if chosen.resume is not None:
+        _resume(name, chosen)
+    elif not name and chosen.from_file is None:
         raise BadInput("run: name a preset, such as metaworld-quick, or a file with --from")
     run = overridden(start(name, chosen), rest, verb="run", flags=parser.flags())
     out = settings_folder(chosen.out, run.preset, run.name)
@@ -46,6 +50,8 @@ def execute(arguments: Sequence[str]) -> int:
     if is_finished(run, out):
         print(f"{out} is finished already; its result:", file=stream)
     else:
+        for line in _where_it_stands(run, out):
+            print(line, file=stream)
         require_simulator(run)
         require_frames_for_phases([run], lambda line: print(line, file=stream))
         watched(
@@ -56,6 +62,32 @@ def execute(arguments: Sequence[str]) -> int:
         )
     show(write_pages([out], out / "report.html"), as_json=chosen.json, folder=str(out))
     return 0
+
+
+def _resume(name: str, chosen: Namespace) -> None:
+    """`--resume DIR` is short for `--from DIR/run.json --out DIR`."""
+    folder: Path = chosen.resume
+    if name or chosen.from_file is not None or chosen.out is not None:
+        raise BadInput("run: --resume takes preset, --from and --out from the folder; leave them")
+    if not (folder / "run.json").is_file():
+        raise BadInput(f"{folder} holds no run to go on with; expected a folder with run.json")
+    chosen.from_file, chosen.out = folder / "run.json", folder
+
+
+def _where_it_stands(run: Run, out: Path) -> Iterator[str]:
+    """Where an interrupted run goes on, and what a reader of its numbers should know."""
+    if not (out / POSITION).exists():
+        return
+    at = Position.read(out / POSITION)
+    tasks = run.suite.tasks()
+    if run.method.joint or at.task_index == len(tasks):
+        where = f"step {at.step}" if at.step else "the last files"
+    else:
+        name = tasks[at.task_index].name
+        where = f"task {at.task_index + 1}/{len(tasks)} {name}, step {at.step}"
+    yield f"{out} was interrupted; it goes on from {where}."
+    if begun := other_commit(out):
+        yield f"It was begun with other code ({begun}); run.json notes both."
 
 
 def start(name: str, chosen: Namespace) -> Run:
@@ -76,7 +108,8 @@ def _parser() -> Parser:
     parser = Parser(
         "run",
         "Learn a stream of tasks with one method and one seed.",
-        usage="phaser run PRESET [--method NAME] [--budget N] [--seed S] [flags]",
+        usage="phaser run PRESET [--method NAME] [--budget N] [--seed S] [flags]\n"
+        "       phaser run --resume DIR",
         epilog=EPILOG,
     )
     parser.add_argument("--method", metavar="NAME", help="see phaser methods (default: phaser)")
@@ -91,6 +124,12 @@ def _parser() -> Parser:
         type=Path,
         metavar="FILE",
         help="settings from the run.json of another run; PRESET may be left out",
+    )
+    parser.add_argument(
+        "--resume",
+        type=Path,
+        metavar="DIR",
+        help="go on with the interrupted run in DIR; so does calling the same command again",
     )
     parser.add_argument(
         "--workers", type=positive, default=2, help="processes that record (default: 2)"

@@ -19,6 +19,7 @@ import cattrs
 from phaser.core.errors import BrokenFile
 from phaser.core.files import read_json, write_bytes
 
+POSITION = "position.json"
 FORMAT, VERSION = "phaser-position", 1
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from phaser.core.errors import BrokenFile
 from phaser.core.files import sha256
-from phaser.experiments.position import Position
+from phaser.experiments.position import POSITION, Position
 from phaser.experiments.processor_time import ProcessorTime
 from phaser.experiments.sameness import require_same_contract, require_same_demonstrations
 from phaser.training.checkpoint import (
@@ -30,7 +30,7 @@ class Checkpoints:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._path = folder / "position.json"
+        self._path = folder / POSITION
         self.is_begun = self._path.exists()
         """Whether there is anything to go on with."""
         self.position = Position.read(self._path) if self.is_begun else Position()
