@@ -15,6 +15,8 @@ Sample = dict[str, np.ndarray]
 CHUNK, STATE, ACTION = 8, 4, 4
 POOL = 300
 MAX_TASKS, PHASES_PER_TASK = 200, 5
+# Adding a task writes the list of all phases anew; many tasks times many phases would take hours.
+MAX_TASKS_TIMES_PHASES = 2_000_000
 MOTION = (0, 1, 2)
 
 
@@ -37,7 +39,8 @@ class Layout:
 
     @property
     def num_tasks(self) -> int:
-        return max(2, min(self.num_phases // PHASES_PER_TASK, MAX_TASKS))
+        most = min(MAX_TASKS, MAX_TASKS_TIMES_PHASES // self.num_phases)
+        return max(2, min(self.num_phases // PHASES_PER_TASK, most))
 
     @property
     def phases_per_task(self) -> int:

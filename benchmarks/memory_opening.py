@@ -14,7 +14,8 @@ from phaser.memory.store import Store
 def opening(folder: Path) -> dict[str, float]:
     """Asked of a fresh process."""
     command = [sys.executable, "-m", "benchmarks.memory_opening", str(folder)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    same_modules = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=same_modules)
     found: dict[str, float] = json.loads(done.stdout)
     return found
 
