@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
-SYNTHETIC = str(Path(__file__).parents[1] / "core")
-if SYNTHETIC not in sys.path:
-    sys.path.append(SYNTHETIC)
+for folder in ("core", "memory"):
+    place = str(Path(__file__).parents[1] / folder)
+    if place not in sys.path:
+        sys.path.append(place)

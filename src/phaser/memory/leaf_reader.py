@@ -67,7 +67,8 @@ class LeafReader:
             return self.form.array(pixels, shape, dtype)
         if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(content):
             raise self._broken(row, f"declares the shape {shape} for {len(content)} bytes")
-        return np.frombuffer(content, dtype).reshape(shape).copy()
+        array: np.ndarray = np.frombuffer(content, dtype).reshape(shape).copy()
+        return array
 
     def _from_json(self, content: bytes, row: int) -> Any:
         try:
