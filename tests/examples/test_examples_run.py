@@ -1,5 +1,7 @@
 """Every example runs as a newcomer runs it and prints what its page promises."""
 
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +23,12 @@ def run(example: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         timeout=60,
-        env={"PYTHONPATH": str(ROOT / "src"), "PYTHONUTF8": "1", "OMP_NUM_THREADS": "1"},
+        env={
+            "PYTHONPATH": str(ROOT / "src"),
+            "PYTHONUTF8": "1",
+            "OMP_NUM_THREADS": "1",
+            "PHASER_CACHE": os.environ["PHASER_CACHE"],
+        },
     )
 
 
@@ -74,3 +81,19 @@ def test_the_segment_example_says_in_one_line_that_a_folder_is_no_dataset(tmp_pa
     assert done.returncode == 1
     assert done.stderr.startswith("01_segment: ")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_plain_replay_example_shows_what_a_memory_is_for() -> None:
+    lines = run("03_replay_plain_pytorch.py").stdout.splitlines()
+    without, with_memory = ([float(one) for one in re.findall(r"0\.\d+", line)] for line in lines)
+    assert sum(with_memory[:2]) < 0.6 * sum(without[:2])
+    assert max(without[2], with_memory[2]) < 0.06
+
+
+def test_the_hooks_example_trains_half_on_earlier_tasks() -> None:
+    lines = run("05_replay_alphabrain_style.py").stdout.splitlines()
+    assert lines[:2] == [
+        "task 0: trained on {'left': 80}",
+        "task 1: trained on {'right': 40, 'left': 40}",
+    ]
+    assert lines[-1] == "phaser replay in memory: 3 tasks stored"

