@@ -1,6 +1,8 @@
 """A memory on disk: what goes in comes out, states never change, and only whole tasks count."""
 
+import errno
 import multiprocessing
+import os
 import pickle
 import threading
 from dataclasses import replace
@@ -18,6 +20,7 @@ from stored_memories import (
     sample_of,
 )
 
+from phaser.core import files
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput, BrokenFile, CannotWrite, UnknownName
 from phaser.core.files import read_json
@@ -224,24 +227,70 @@ def test_buckets_that_contradict_their_rows_are_refused(tmp_path: Path) -> None:
         store.add(replace(new, buckets=doubled, phases=()), ImageCodec())
 
 
+@pytest.mark.parametrize("reason", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+@pytest.mark.parametrize("failing", ["made", "written", "synced"])
 def test_a_full_or_read_only_disk_keeps_the_last_good_state(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str, reason: int
 ) -> None:
     store = made_memory(tmp_path / "memory", "lift")
     before = contents(tmp_path / "memory")
+    for kind in ("safetensors", "manifest"):
 
-    def full(stage: str, path: Path) -> None:
-        if stage == failing and kind in path.name:
-            raise OSError(28, "No space left on device", str(path))
+        def fail(stage: str, path: Path, kind: str = kind) -> None:
+            if stage == failing and kind in path.name:
+                raise OSError(reason, os.strerror(reason), str(path))
 
-    monkeypatch.setattr("phaser.core.files.reached", full)
-    for failing in ("made", "written", "synced"):
-        for kind in ("safetensors", "manifest"):
-            with pytest.raises(CannotWrite, match="No space left"):
-                store.add(new_task("push"), ImageCodec())
-            opened = Store.open(tmp_path / "memory")
-            assert [task.name for task in opened.tasks] == ["lift"]
-            opened.verify()
-    failing = ""
+        with monkeypatch.context() as patch:
+            patch.setattr("phaser.core.files.reached", fail)
+            with pytest.raises(CannotWrite, match=os.strerror(reason)):
+                store.add(new_task("push", frames=3), ImageCodec())
+        opened = Store.open(tmp_path / "memory")
+        assert [task.name for task in opened.tasks] == ["lift"]
+        opened.verify()
     Store.open(tmp_path / "memory", writing=True)
     assert contents(tmp_path / "memory") == before
+
+
+def test_a_writer_that_was_killed_leaves_a_memory_that_mends_itself(tmp_path: Path) -> None:
+    """At every stage of every write, as SIGKILL would: nothing after it runs."""
+    folder = tmp_path / "memory"
+    made_memory(folder, "lift")
+    for killed_at in range(20):
+        child = os.fork()
+        if child == 0:
+            _add_until(folder, killed_at)
+        if os.WEXITSTATUS(os.waitpid(child, 0)[1]) == 0:
+            break
+        seen = Store.open(folder)
+        assert [task.name for task in seen.tasks] in (["lift"], ["lift", "push"])
+        whole = Store.open(folder, writing=True)
+        whole.verify()
+        assert sorted(contents(folder)) == sorted(whole.files())
+        if len(whole.tasks) == 2:
+            whole.forget(task="push")
+    assert killed_at == 3 * 5, "a shard, a manifest and a certificate, five stages each"
+
+
+def _add_until(folder: Path, killed_at: int) -> None:
+    left = iter(range(killed_at, -1, -1))
+
+    def end(stage: str, path: Path) -> None:
+        if next(left) == 0:
+            os._exit(9)
+
+    files.reached = end
+    Store.open(folder).add(new_task("push", frames=3), ImageCodec())
+    os._exit(0)
+
+
+def test_leftovers_are_named_and_files_of_others_stay(tmp_path: Path) -> None:
+    folder = tmp_path / "memory"
+    store = made_memory(folder, "lift")
+    orphan = folder / "tasks/007-push-0123456789ab.safetensors"
+    for path in (orphan, folder / ".manifest.json.x.tmp", folder / "tasks/notes.txt"):
+        path.write_text("mine")
+    assert store.leftovers() == [".manifest.json.x.tmp", f"tasks/{orphan.name}"]
+    store.verify()
+    Store.open(folder, writing=True)
+    assert store.leftovers() == []
+    assert (folder / "tasks/notes.txt").read_text() == "mine"

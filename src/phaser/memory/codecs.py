@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import struct
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 from jaxtyping import UInt8
@@ -14,7 +15,7 @@ from PIL import Image, JpegImagePlugin, PngImagePlugin, WebPImagePlugin
 from phaser.core.errors import BadInput, BrokenFile, UnknownName
 from phaser.memory.image_headers import declared_size
 
-CodecName = Literal["raw", "png", "webp-lossless", "webp", "jpeg"]
+CODECS = ("raw", "png", "webp-lossless", "webp", "jpeg")
 MAX_PIXELS = 1 << 24
 """4096 x 4096: more in one frame is taken for a decompression bomb."""
 PNG_LEVEL = 1
@@ -35,12 +36,13 @@ _PLUGINS: dict[str, Callable[[io.BytesIO], Image.Image]] = {
 class ImageCodec:
     """A way to store images; `quality` matters to the lossy ones, JPEG and WebP."""
 
-    name: CodecName = "png"
+    name: str = "png"
+    """One of CODECS."""
     quality: int = 95
 
     def __post_init__(self) -> None:
-        if self.name not in get_args(CodecName):
-            raise UnknownName("image codec", self.name, get_args(CodecName))
+        if self.name not in CODECS:
+            raise UnknownName("image codec", self.name, CODECS)
         if not 1 <= self.quality <= 100:
             raise BadInput(f"image quality {self.quality}; expected 1 to 100")
 
@@ -49,10 +51,10 @@ class ImageCodec:
         """`png`, `raw`, `webp-lossless`, or a lossy one with its quality: `jpeg:90`."""
         name, _, quality = text.partition(":")
         if not quality:
-            return cls(name=name)  # type: ignore[arg-type]  # checked when it is made
+            return cls(name=name)
         if not quality.isascii() or not quality.isdigit():
             raise BadInput(f"image codec {text!r}; expected a quality of 1 to 100 after the colon")
-        return cls(name=name, quality=int(quality))  # type: ignore[arg-type]
+        return cls(name=name, quality=int(quality))
 
     @property
     def lossless(self) -> bool:
@@ -98,7 +100,7 @@ class ImageCodec:
                 if image.size != (width, height):
                     raise BrokenFile(f"{where} is an image that declares two sizes; restore it")
                 pixels = np.array(image)
-        except (OSError, SyntaxError, ValueError, EOFError) as error:
+        except (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error) as error:
             raise BrokenFile(f"{where} is a damaged {kind} image ({error}); restore it") from error
         return _with_channels(pixels, channels, kind=kind, where=where)
 

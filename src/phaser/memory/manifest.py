@@ -30,6 +30,13 @@ _COUNTS = (
     *("share", "shortfall", "redistributed", "forgotten"),
 )
 
+_TYPES = {
+    **dict.fromkeys(("name", "instruction", "shard", "sha256", "added"), str),
+    **dict.fromkeys(("num_bytes", "num_frames"), int),
+    **dict.fromkeys(("source", "codec"), dict),
+    "phases": list,
+}
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredTask:
@@ -50,16 +57,11 @@ class StoredTask:
     """Rows of the certificate; phases that hold no frame are listed with 0."""
 
     def __post_init__(self) -> None:
-        texts = (self.name, self.instruction, self.shard, self.sha256, self.added)
-        if not all(isinstance(text, str) for text in (*texts, *self.source.values())):
-            raise BadInput("expected text for name, instruction, shard, sha256, added and source")
         # Nothing but a plain name of our own making: no separator, no dots that lead elsewhere.
         if not SHARD_NAME.fullmatch(self.shard) or self.sha256[:12] != self.shard[-24:-12]:
             raise BadInput(f"{self.shard!r} is no name of a shard with the hash {self.sha256!r}")
         if not re.fullmatch("[0-9a-f]{64}", self.sha256):
             raise BadInput(f"{self.sha256!r} is no SHA-256")
-        if type(self.num_bytes) is not int or type(self.num_frames) is not int:
-            raise BadInput(f"expected numbers of bytes and frames of task {self.name!r}")
         for row in self.phases:
             _check_row(row, self.name)
         indices = [row["index"] for row in self.phases]
@@ -149,11 +151,23 @@ def _parsed(found: Any, path: Path) -> Manifest:
         )
     tasks = []
     for entry in found["tasks"]:
-        fields = {**entry, "codec": ImageCodec(**entry["codec"]), "phases": tuple(entry["phases"])}
-        tasks.append(StoredTask(**fields))
+        _check_types(entry)
+        codec, phases = ImageCodec(**entry["codec"]), tuple(entry["phases"])
+        tasks.append(StoredTask(**{**entry, "codec": codec, "phases": phases}))
     if not isinstance(found["about"], dict):
         raise BrokenFile(f"{path} has no description of its memory; restore it")
     return Manifest(about=found["about"], tasks=tuple(tasks))
+
+
+def _check_types(entry: Any) -> None:
+    """JSON can hold anything anywhere; only what the fields are meant to be goes on."""
+    wrong = [name for name, kind in _TYPES.items() if type(entry[name]) is not kind]
+    rows = wrong or [row for row in entry["phases"] if type(row) is not dict]
+    if wrong or rows or set(entry) != set(_TYPES):
+        raise BadInput(f"a task with fields that are wrong, missing or unknown: {wrong or rows}")
+    texts = [entry["codec"]["name"], *entry["source"].values()]
+    if not all(type(text) is str for text in texts) or type(entry["codec"]["quality"]) is not int:
+        raise BadInput(f"task {entry['name']!r} has a source or codec that makes no sense")
 
 
 def _line(value: Any) -> str:

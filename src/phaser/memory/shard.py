@@ -73,9 +73,10 @@ class Shard:
     def buckets(self) -> list[Bucket]:
         """The task's buckets as they were kept: same order, same prototypes, frames on demand."""
         name, arrays = self.task.name, self.file.arrays
-        demos, numbers = arrays["demo"], arrays["frame"]
+        # Copied: a memory in use keeps its frames and prototypes if the shard is forgotten.
+        demos, numbers = arrays["demo"].copy(), arrays["frame"].copy()
         prototypes = zip(
-            *(arrays[f"prototype.{part}"] for part in ("language", "vision", "action")),
+            *(arrays[f"prototype.{part}"].copy() for part in ("language", "vision", "action")),
             map(tuple, arrays["prototype.motion"].tolist()),
             strict=True,
         )
@@ -89,6 +90,7 @@ class Shard:
             phase = PhaseId(name, row["index"], row["label"])
             made.append(Bucket(phase=phase, frames=frames, prototype=prototype))
             edge = stop
+        self._check_unchanged()
         return made
 
     def rows(
@@ -108,9 +110,10 @@ class Shard:
         return rows
 
     def samples(self, rows: Sequence[int]) -> list[Sample]:
-        made = [join(self.node, [leaf.read(row) for leaf in self.leaves]) for row in rows]
-        self._check_unchanged()
-        return made
+        try:
+            return [join(self.node, [leaf.read(row) for leaf in self.leaves]) for row in rows]
+        finally:
+            self._check_unchanged()
 
     def _check_unchanged(self) -> None:
         """Forgetting overwrites a shard: what another process reads from the map is then void."""
