@@ -71,12 +71,12 @@ class BrokenKeep:
         buckets = Reservoir(frames_per_task=count).select(task, stream)
         if self.fault == "phase":
             [whole] = PhaseBuckets(frames_per_task=6).select(task, stream)[:1]
-            early = tuple(replace(whole.frames[0], frame=frame) for frame in range(6))
+            early = tuple(whole.frames[0]._replace(frame=frame) for frame in range(6))
             return [replace(whole, frames=early, phase=task.phase_ids()[1])]
         if self.fault == "prototype":
             buckets[0] = replace(buckets[0], prototype=task.prototypes[-1])
         if self.fault == "elsewhere":
-            stray = replace(buckets[0].frames[0], demo=77)
+            stray = buckets[0].frames[0]._replace(demo=77)
             buckets[0] = replace(buckets[0], frames=(stray, *buckets[0].frames[1:]))
         return buckets
 
@@ -120,7 +120,7 @@ class BrokenDraw:
                 if fault == "short":
                     drawn = drawn[:-1]
                 if fault == "stray" and drawn:
-                    drawn[0] = replace(drawn[0], frame=10**6)
+                    drawn[0] = drawn[0]._replace(frame=10**6)
                 return drawn
 
         return Sampler()

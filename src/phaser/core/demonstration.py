@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, UInt8
@@ -20,9 +20,8 @@ class Task:
     instruction: str
 
 
-@dataclass(frozen=True, order=True, slots=True)
-class FrameRef:
-    """One frame of one demonstration of one task."""
+class FrameRef(NamedTuple):
+    """One frame of one demonstration of one task; a tuple, because a draw makes many of them."""
 
     task: str
     demo: int

@@ -15,17 +15,17 @@ class FrameRefs(Sequence[FrameRef]):
     """A sequence that makes each FrameRef when it is asked for; whoever builds it vouches that
     the frames are distinct."""
 
-    __slots__ = ("_demos", "_frames", "task")
+    __slots__ = ("demos", "frames", "task")
 
     def __init__(
         self, task: str, demos: Int[np.ndarray, "count"], frames: Int[np.ndarray, "count"]
     ) -> None:
         self.task = task
-        self._demos = demos
-        self._frames = frames
+        self.demos = demos
+        self.frames = frames
 
     def __len__(self) -> int:
-        return len(self._demos)
+        return len(self.demos)
 
     @overload
     def __getitem__(self, index: int) -> FrameRef: ...
@@ -35,11 +35,11 @@ class FrameRefs(Sequence[FrameRef]):
 
     def __getitem__(self, index: int | slice) -> FrameRef | FrameRefs:
         if isinstance(index, slice):
-            return FrameRefs(self.task, self._demos[index], self._frames[index])
-        return FrameRef(self.task, self._demos.item(index), self._frames.item(index))
+            return FrameRefs(self.task, self.demos[index], self.frames[index])
+        return FrameRef(self.task, self.demos.item(index), self.frames.item(index))
 
     def __iter__(self) -> Iterator[FrameRef]:
-        pairs = zip(self._demos.tolist(), self._frames.tolist(), strict=True)
+        pairs = zip(self.demos.tolist(), self.frames.tolist(), strict=True)
         return (FrameRef(self.task, demo, frame) for demo, frame in pairs)
 
     def __eq__(self, other: object) -> bool:

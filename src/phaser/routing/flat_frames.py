@@ -1,16 +1,13 @@
 """All stored frames one after the other, so that a draw touches memory once per frame it takes.
 
 Following a bucket to its frames costs several cache misses for each frame drawn, which at 10^5
-phases is most of a draw. Frames that are objects already are listed; frames that a store holds as
-numbers stay numbers, 20 bytes each, and become objects when drawn.
+phases is most of a draw. Frames stay numbers, 20 bytes each, and become objects when drawn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Int32, Int64
@@ -20,31 +17,10 @@ from phaser.core.frame_refs import FrameRefs
 from phaser.core.memory import Bucket
 
 
-@runtime_checkable
-class FlatFrames(Protocol):
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class FlatFrames:
     """The frames of all buckets, by position."""
 
-    def take(self, positions: Int64[np.ndarray, "count"]) -> list[FrameRef]: ...
-
-
-def flat_frames(buckets: Sequence[Bucket]) -> FlatFrames:
-    """The frames of the buckets in order; the work of a task's start, not of a step."""
-    if any(isinstance(bucket.frames, FrameRefs) for bucket in buckets):
-        return _Numbers.of(buckets)
-    return _Objects(list(chain.from_iterable(bucket.frames for bucket in buckets)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Objects:
-    frames: list[FrameRef]
-
-    def take(self, positions: Int64[np.ndarray, "count"]) -> list[FrameRef]:
-        frames = self.frames
-        return [frames[position] for position in positions.tolist()]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class _Numbers:
     names: tuple[str, ...]
     tasks: Int32[np.ndarray, "frames"]
     """Which of `names` a frame belongs to."""
@@ -52,18 +28,28 @@ class _Numbers:
     frames: Int64[np.ndarray, "frames"]
 
     @classmethod
-    def of(cls, buckets: Sequence[Bucket]) -> _Numbers:
-        num_frames = sum(len(bucket.frames) for bucket in buckets)
+    def of(cls, buckets: Sequence[Bucket]) -> FlatFrames:
+        """The frames of the buckets in order; the work of a task's start, not of a step."""
         codes: dict[str, int] = {}
-        tasks = np.empty(num_frames, dtype=np.int32)
-        demos, frames = (np.empty(num_frames, dtype=np.int64) for _ in range(2))
-        refs = chain.from_iterable(bucket.frames for bucket in buckets)
-        for position, ref in enumerate(refs):
-            tasks[position] = codes.setdefault(ref.task, len(codes))
-            demos[position], frames[position] = ref.demo, ref.frame
-        return cls(names=tuple(codes), tasks=tasks, demos=demos, frames=frames)
+        tasks = [codes.setdefault(bucket.phase.task, len(codes)) for bucket in buckets]
+        parts = [_numbers(bucket) for bucket in buckets]
+        nothing = np.zeros(0, dtype=np.int64)
+        return cls(
+            names=tuple(codes),
+            tasks=np.repeat(np.array(tasks, np.int32), [len(demos) for demos, _ in parts]),
+            demos=np.concatenate([nothing, *(demos for demos, _ in parts)]),
+            frames=np.concatenate([nothing, *(frames for _, frames in parts)]),
+        )
 
     def take(self, positions: Int64[np.ndarray, "count"]) -> list[FrameRef]:
         names = self.names
         columns = (column[positions].tolist() for column in (self.tasks, self.demos, self.frames))
         return [FrameRef(names[task], demo, at) for task, demo, at in zip(*columns, strict=True)]
+
+
+def _numbers(bucket: Bucket) -> tuple[Int64[np.ndarray, "count"], Int64[np.ndarray, "count"]]:
+    if isinstance(bucket.frames, FrameRefs):
+        refs = bucket.frames
+        return refs.demos.astype(np.int64), refs.frames.astype(np.int64)
+    pairs = np.array([(ref.demo, ref.frame) for ref in bucket.frames], dtype=np.int64)
+    return pairs[:, 0], pairs[:, 1]

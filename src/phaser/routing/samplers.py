@@ -12,7 +12,7 @@ from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
 from phaser.core.memory import Bucket, Memory
 from phaser.core.streams import Stream
-from phaser.routing.flat_frames import FlatFrames, flat_frames
+from phaser.routing.flat_frames import FlatFrames
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -41,7 +41,7 @@ class WeightedSampler:
         sizes = np.array([len(bucket.frames) for bucket in self.buckets], dtype=np.int64)
         object.__setattr__(self, "sizes", sizes)
         object.__setattr__(self, "starts", np.cumsum(sizes) - sizes)
-        object.__setattr__(self, "frames", flat_frames(self.buckets))
+        object.__setattr__(self, "frames", FlatFrames.of(self.buckets))
 
     def weights(self) -> Float[np.ndarray, "buckets"]:
         return self.probabilities
