@@ -242,7 +242,13 @@ def test_training_lowers_the_loss():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"steps_per_task": 0}, {"batch_size": 0}, {"rehearsed_share": 1.0}, {"rehearsed_share": -0.1}],
+    [
+        {"steps_per_task": 0},
+        {"batch_size": 0},
+        {"checkpoint_every_steps": 0},
+        {"rehearsed_share": 1.0},
+        {"rehearsed_share": -0.1},
+    ],
 )
 def test_settings_that_cannot_train_are_refused(wrong):
     with pytest.raises(BadInput, match=next(iter(wrong))):
