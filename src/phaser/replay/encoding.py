@@ -20,8 +20,8 @@ from phaser.routing.prototypes import prototypes
 
 FRAMES_PER_PHASE = 64
 """A mean over more frames of one phase hardly moves, and every frame is an image to decode."""
-SIDE = 128
-"""Side in pixels at which the default encoder looks at images."""
+LARGEST_SIDE, SIDE_STEP = 128, 16
+"""The default encoder looks at images of at most 128 pixels a side, in steps of its stride."""
 
 Language = Callable[[str], Float[np.ndarray, "language"]]
 Vision = Callable[[UInt8[np.ndarray, "count height width 3"]], Float[np.ndarray, "count vision"]]
@@ -104,15 +104,19 @@ def default_language() -> Language:
 
 
 def default_vision() -> Vision:
-    """EfficientNet-lite0 at 128 × 128 pixels."""
+    """EfficientNet-lite0, on images of at most 128 × 128 pixels."""
     from phaser.encoders.efficientnet import EfficientNetLite0
 
     encoder = EfficientNetLite0()
     return lambda images: encoder.pooled(np.stack([_resized(image) for image in images]))
 
 
-def _resized(image: UInt8[np.ndarray, "height width 3"]) -> UInt8[np.ndarray, "side side 3"]:
-    return np.asarray(Image.fromarray(image).resize((SIDE, SIDE), Image.Resampling.BILINEAR))
+def _resized(image: UInt8[np.ndarray, "height width 3"]) -> UInt8[np.ndarray, "_ _ 3"]:
+    """Smaller where it is large: a prototype is a mean over space, detail is lost in it anyway."""
+    height, width = (
+        min(LARGEST_SIDE, max(1, side // SIDE_STEP) * SIDE_STEP) for side in image.shape[:2]
+    )
+    return np.asarray(Image.fromarray(image).resize((width, height), Image.Resampling.BILINEAR))
 
 
 def _frames(
