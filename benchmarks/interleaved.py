@@ -32,7 +32,7 @@ class Ratio:
 def seconds_per_call(
     works: Mapping[str, Work], *, rounds: int, calls: int = 1
 ) -> dict[str, list[float]]:
-    """Per piece and round the mean wall time of a call; the order turns from round to round."""
+    """Per piece and round the mean CPU time of a call; the order turns from round to round."""
     names = list(works)
     for number, work in enumerate(works.values()):
         work(rounds * calls + number)
@@ -41,10 +41,10 @@ def seconds_per_call(
         for turn in range(rounds):
             for name in names[turn % len(names) :] + names[: turn % len(names)]:
                 work = works[name]
-                begin = time.perf_counter_ns()
+                begin = time.thread_time_ns()
                 for call in range(turn * calls, (turn + 1) * calls):
                     work(call)
-                taken[name].append((time.perf_counter_ns() - begin) / 1e9 / calls)
+                taken[name].append((time.thread_time_ns() - begin) / 1e9 / calls)
     return taken
 
 

@@ -24,10 +24,15 @@ def main() -> None:
     folder = Path(sys.argv[1])
     before, begin = _resident_bytes(), time.perf_counter()
     store = Store.open(folder)
+    opened = time.perf_counter()
     num_frames = store.memory.num_frames
-    seconds = time.perf_counter() - begin
-    grown = _resident_bytes() - before
-    print(json.dumps({"frames": num_frames, "first_open_s": seconds, "resident_bytes": grown}))
+    found = {
+        "frames": num_frames,
+        "open_s": opened - begin,
+        "phases_s": time.perf_counter() - opened,
+        "resident_bytes": _resident_bytes() - before,
+    }
+    print(json.dumps(found))
 
 
 def _resident_bytes() -> int:

@@ -32,7 +32,9 @@ class System(Protocol):
 
     def choose(self, step: int) -> Any: ...
 
-    def fetch(self, chosen: Any) -> Any: ...
+    def fetch(self, chosen: Any) -> Any:
+        """One batch: by name, a tensor that holds all chosen frames."""
+        ...
 
     def open(self) -> None: ...
 
@@ -64,7 +66,7 @@ class PhaserStore:
         return rule.for_task(self.store.memory, current_task(self.content), stream, _no_probe)
 
     def prepare(self) -> None:
-        """Score the phases, as happens once per task."""
+        """Score the phases, as happens once per task, for both rules."""
         self.routed, self.uniform = self.sampler(Routed()), self.sampler(Uniform())
 
     def choose(self, step: int) -> list[FrameRef]:
@@ -73,8 +75,8 @@ class PhaserStore:
     def choose_uniformly(self, step: int) -> list[FrameRef]:
         return self.uniform.next(BATCH, step)
 
-    def fetch(self, chosen: Sequence[FrameRef]) -> list[Any]:
-        return self.store.read(chosen)
+    def fetch(self, chosen: Sequence[FrameRef]) -> dict[str, torch.Tensor]:
+        return _stacked(self.store.read(chosen))
 
     def num_bytes(self) -> int:
         return folder_bytes(self.folder)
@@ -105,9 +107,9 @@ class DecodedLists:
             everything.extend(samples)
         return self.rng.sample(everything, BATCH)
 
-    def fetch(self, chosen: Any) -> Any:
-        """Nothing to do: all samples are decoded and in memory, all the time."""
-        return chosen
+    def fetch(self, chosen: Sequence[dict[str, np.ndarray]]) -> dict[str, torch.Tensor]:
+        """Nothing to decode: all samples are in memory, all the time."""
+        return _stacked(chosen)
 
     def open(self) -> None:
         """Nothing to open: the lists end with the process."""
