@@ -1,8 +1,9 @@
-"""The made-up run of this folder; importlib mode makes no test module importable."""
+"""The made-up run of this folder, and memories; importlib mode makes no test module importable."""
 
 import sys
 from pathlib import Path
 
-FAULTS = str(Path(__file__).parent)
-if FAULTS not in sys.path:
-    sys.path.append(FAULTS)
+for folder in ("faults", "core", "memory"):
+    place = str(Path(__file__).parents[1] / folder)
+    if place not in sys.path:
+        sys.path.append(place)

@@ -128,9 +128,9 @@ def _described(entry: Any, where: str) -> tuple[LeafKind, ImageForm | None, bool
     texts = all(isinstance(entry[key], str) for key in ("kind", "of", "dtype", "tensor"))
     if not texts or type(entry["dimensions"]) is not int or type(stacked) is not bool:
         raise broken
-    kind = LeafKind(**entry)
-    if kind.of not in _KINDS.get(kind.kind, ()):
+    if entry["of"] not in _KINDS.get(entry["kind"], ()):
         raise broken
+    kind = LeafKind(**entry)
     if kind.kind == "array" and kind.dtype not in _DTYPES:
         raise BrokenFile(f"{where} has a leaf of type {kind.dtype!r}, which no memory holds")
     if image is None:
