@@ -118,6 +118,7 @@ def test_the_undisturbed_run_passes_every_point_and_is_worth_comparing(undisturb
     assert {tuple(point) for point in ended["points"]} == {
         (name, stage) for name in WHAT_IS_WRITTEN for stage in STAGES
     }
+    assert not list(folder.rglob("*unfinished*"))
     rows = pq.read_table(folder / "episodes.parquet").to_pylist()
     assert {row["success"] for row in rows} == {True, False}
     steps = pq.read_table(folder / "steps" / "01-push.parquet").to_pylist()
