@@ -57,6 +57,7 @@ def one_line(capsys: pytest.CaptureFixture[str], words: str) -> str:
         ("grid metaworld-10 --seeds one", "expected whole numbers"),
         ("grid metaworld-10 --method.draw.temperature 1", "unknown flag"),
         ("grid metaworld-10 --workers 0", "at least 1"),
+        ("grid metaworld-10 --budget-tolerance 2", "not a share"),
         ("record metaworld-1", "did you mean metaworld-10"),
         ("demo --worker 2", "did you mean --workers"),
         ("methods --jsno", "did you mean --json"),

@@ -111,6 +111,12 @@ def test_different_budgets_are_refused_and_no_page_is_written(
     assert not (tmp_path / "report.html").exists()
 
 
+def test_budgets_within_a_wider_tolerance_are_compared(write_run: WriteRun, tmp_path: Path) -> None:
+    folders = [write_run("er", 0), write_run("phaser", 0, frames_per_task=24)]
+    write_report(folders, tmp_path / "report.html", budget_tolerance=0.15)
+    assert (tmp_path / "report.html").exists()
+
+
 def test_a_replay_method_without_frames_is_not_exempt(write_run: WriteRun, tmp_path: Path) -> None:
     folders = [write_run("er", 0, frames_per_task=0), write_run("phaser", 0)]
     with pytest.raises(BudgetMismatch):

@@ -74,6 +74,26 @@ def whole_numbers(words: Sequence[str], *, flag: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(numbers))
 
 
+def add_budget_tolerance(parser: Parser) -> None:
+    parser.add_argument(
+        "--budget-tolerance",
+        type=_share,
+        default=0.01,
+        metavar="SHARE",
+        help="how far the memories of compared methods may differ (default: 0.01; the paper 0.1)",
+    )
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share of at least 0 and below 1")
+    return value
+
+
 def positive(text: str) -> int:
     """A whole number of at least one, for counts such as --workers."""
     if not text.isdecimal() or int(text) < 1:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from phaser.cli.arguments import Parser, positive, split_first, whole_numbers
+from phaser.cli.arguments import Parser, add_budget_tolerance, positive, split_first, whole_numbers
 from phaser.cli.execution import require_frames_for_phases, settings_folder, watched
 from phaser.cli.output import require_writable, show, write_pages
 from phaser.cli.recordings import require_simulator
@@ -47,13 +47,27 @@ def execute(arguments: Sequence[str]) -> int:
     cells = axes.cells(base)
     out = settings_folder(chosen.out, name)
     require_writable(out)
-    folders = run_cells(cells, out, num_workers=chosen.workers, to_stderr=chosen.json)
-    pages = write_pages(folders, out / "report.html")
+    tolerance = chosen.budget_tolerance
+    folders = run_cells(
+        cells,
+        out,
+        num_workers=chosen.workers,
+        to_stderr=chosen.json,
+        budget_tolerance=tolerance,
+    )
+    pages = write_pages(folders, out / "report.html", budget_tolerance=tolerance)
     show(pages, as_json=chosen.json, folder=str(out))
     return 0
 
 
-def run_cells(cells: Sequence[Run], out: Path, *, num_workers: int, to_stderr: bool) -> list[Path]:
+def run_cells(
+    cells: Sequence[Run],
+    out: Path,
+    *,
+    num_workers: int,
+    to_stderr: bool,
+    budget_tolerance: float = 0.01,
+) -> list[Path]:
     """Say what is there already, run the rest, watched."""
     todo = [cell for cell in cells if not is_finished(cell, out / cell.name)]
     stream = sys.stderr if to_stderr else sys.stdout
@@ -64,13 +78,15 @@ def run_cells(cells: Sequence[Run], out: Path, *, num_workers: int, to_stderr: b
     if len(todo) < len(cells):
         say(f"{len(cells) - len(todo)} of {len(cells)} cells are finished in {out} and are reused.")
     if not todo:
-        check_budgets([out / cell.name for cell in cells])
+        check_budgets([out / cell.name for cell in cells], tolerance=budget_tolerance)
         return [out / cell.name for cell in cells]
     require_simulator(todo[0])
     require_frames_for_phases(todo, say)
     watched(
         todo,
-        lambda notify: run_grid(cells, out, notify, num_workers=num_workers),
+        lambda notify: run_grid(
+            cells, out, notify, num_workers=num_workers, budget_tolerance=budget_tolerance
+        ),
         num_workers=num_workers,
         to_stderr=to_stderr,
     )
@@ -90,6 +106,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--alternate-order", action="store_true", help="odd seeds learn the tasks in reverse"
     )
+    add_budget_tolerance(parser)
     parser.add_argument("--workers", type=positive, default=2, help="processes (default: 2)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/PRESET")
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")

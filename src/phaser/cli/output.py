@@ -40,7 +40,9 @@ def finished_folders(places: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def write_pages(folders: Sequence[Path], out: Path) -> list[tuple[Path, Summary]]:
+def write_pages(
+    folders: Sequence[Path], out: Path, *, budget_tolerance: float = 0.01
+) -> list[tuple[Path, Summary]]:
     """One page per budget; methods without memory are in all of them."""
     budgets: dict[int, list[Path]] = {}
     for folder in folders:
@@ -48,9 +50,12 @@ def write_pages(folders: Sequence[Path], out: Path) -> list[tuple[Path, Summary]
         budgets.setdefault(int(about.get("frames_per_task", 0)), []).append(folder)
     without = budgets.pop(0, [])
     if len(budgets) <= 1:
-        return [(out, write_report(folders, out))]
+        return [(out, write_report(folders, out, budget_tolerance=budget_tolerance))]
     pages = {out.with_stem(f"{out.stem}-b{budget}"): budgets[budget] for budget in sorted(budgets)}
-    return [(page, write_report([*without, *cells], page)) for page, cells in pages.items()]
+    return [
+        (page, write_report([*without, *cells], page, budget_tolerance=budget_tolerance))
+        for page, cells in pages.items()
+    ]
 
 
 def show(pages: Sequence[tuple[Path, Summary]], *, as_json: bool, **more: Any) -> None:
