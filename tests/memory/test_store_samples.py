@@ -12,7 +12,7 @@ from PIL import Image
 from stored_memories import assert_same
 
 from phaser.core.demonstration import FrameRef, Task
-from phaser.core.errors import BadInput, BrokenFile, UnknownName
+from phaser.core.errors import BadInput, BrokenFile, MissingDependency, UnknownName
 from phaser.core.memory import Bucket, PhaseId, Prototype
 from phaser.memory.codecs import MAX_PIXELS, ImageCodec
 from phaser.memory.image_form import ImageForm, form_of
@@ -148,6 +148,19 @@ def test_codecs_are_named_in_one_way() -> None:
     for text in ("jpeg:x", "jpeg:0", "jpeg:101", "jpeg:²"):
         with pytest.raises(BadInput, match="quality"):
             ImageCodec.parse(text)
+
+
+def test_a_pillow_without_webp_is_told_apart_from_a_broken_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pixels = np.zeros((16, 16, 3), np.uint8)
+    content = ImageCodec.parse("webp").encode(pixels)
+    monkeypatch.setattr("phaser.memory.codecs._HAS_WEBP", False)
+    with pytest.raises(MissingDependency, match="without WebP"):
+        ImageCodec.parse("webp-lossless").encode(pixels)
+    with pytest.raises(MissingDependency, match="without WebP"):
+        ImageCodec.parse("webp").decode(content, pixels.shape, "frame 3")
+    assert ImageCodec().encode(pixels)
 
 
 @settings(max_examples=150)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from safetensors.numpy import load_file
 from stored_memories import refs_of
 
 from phaser.core.errors import BrokenFile
@@ -111,3 +113,28 @@ def test_a_newer_version_is_refused_with_advice(tmp_path: Path) -> None:
     with pytest.raises(BrokenFile, match="install a newer phaser"):
         Store.open(tmp_path / "memory", writing=True)
     assert path.read_bytes() == before
+
+
+def test_other_programs_read_the_same_arrays() -> None:
+    store = Store.open(FIXTURES / "memory_v1")
+    for task in store.tasks:
+        theirs = load_file(FIXTURES / "memory_v1/tasks" / task.shard)
+        ours = store.shard(task.name).file.arrays
+        assert theirs.keys() == ours.keys()
+        for name, values in ours.items():
+            assert np.array_equal(theirs[name], values), name
+
+
+def test_the_description_of_the_format_names_every_field_and_array() -> None:
+    page = (Path(__file__).parents[2] / "docs/memory-format.md").read_text()
+    words = set(re.findall(r"`([^`]+)`", page))
+    store = Store.open(FIXTURES / "memory_v1")
+    fields = set(json.loads((FIXTURES / "memory_v1/manifest.json").read_text()))
+    for task in store.tasks:
+        shard = store.shard(task.name)
+        described_leaves = json.loads(shard.file.text["phaser"])
+        fields |= set(task.fields()) | {key for row in task.phases for key in row}
+        fields |= set(described_leaves) | set(described_leaves["leaves"][0])
+        fields |= {re.sub(r"leaf\.\d+", "leaf.N", name) for name in shard.file.arrays}
+    fields = {name.replace("prototype.vision", ".vision") for name in fields}
+    assert {name.replace("prototype.action", ".action") for name in fields} <= words
