@@ -58,7 +58,7 @@ def resized(pixels: np.ndarray, side: int) -> np.ndarray:
 def compare_formats(folder: Path, frames: list[np.ndarray]) -> None:
     """The same encoded frames and states in both formats; images stay encoded when read."""
     rng = np.random.default_rng(0)
-    coded = [ImageCodec().encode(frame) for frame in frames]
+    coded = [ImageCodec.parse("png").encode(frame) for frame in frames]
     states = rng.normal(size=(FRAMES, 39)).astype(np.float32)
     blobs = [coded[row % len(coded)] for row in range(FRAMES)]
     store = _as_store(folder / "memory", blobs, states)

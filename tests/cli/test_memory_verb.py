@@ -33,7 +33,7 @@ def test_the_table_tells_tasks_phases_frames_bytes_and_age(folder: Path, capsys:
     store = Store.open(folder)
     assert shown[0].split() == ["task", "phase", "frames", "bytes", "added", "images"]
     lift = shown[1].split()
-    assert (lift[0], lift[1], lift[-1]) == ("lift", "12", "png")
+    assert (lift[0], lift[1], lift[-1]) == ("lift", "12", "webp-lossless")
     assert lift[-2] == store.tasks[0].added[:10]
     assert [line.split()[:3] for line in shown[2:5]] == [
         [str(k + 1), f"phase_{k}", "4"] for k in range(3)

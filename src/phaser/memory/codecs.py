@@ -37,7 +37,7 @@ _PLUGINS: dict[str, Callable[[io.BytesIO], Image.Image]] = {
 class ImageCodec:
     """A way to store images; `quality` matters to the lossy ones, JPEG and WebP."""
 
-    name: str = "png"
+    name: str = "webp-lossless"
     """One of CODECS."""
     quality: int = 95
 

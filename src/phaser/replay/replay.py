@@ -51,8 +51,8 @@ class Replay:
     """Frames per task; or else `frames_per_phase`, or else `budget_bytes` per task."""
     frames_per_phase: int | None = None
     budget_bytes: int | None = None
-    codec: ImageCodec | str = "png"
-    """How images are stored; "png" gives the same pixels back, "jpeg:90" is smaller."""
+    codec: ImageCodec | str = "webp-lossless"
+    """How images are stored; the default gives the same pixels back, "jpeg:90" is smaller."""
     seed: int = 0
     layout: ActionLayout | str | None = None
     """Which action numbers move the arm and which the gripper; None: the dataset says it."""
