@@ -15,7 +15,6 @@ from phaser.cli.text_table import columns, file_size, printable
 from phaser.core.errors import BrokenFile
 from phaser.memory.manifest import MANIFEST, read_manifest
 from phaser.memory.store import Store
-from phaser.memory.store_files import BUDGET, TASKS, check_budget_file, check_shard_file
 
 INTACT, BROKEN = "intact", "broken"
 
@@ -76,7 +75,7 @@ def check_files(store: Store) -> dict[str, str]:
         for name in names:
             bars.update(bar, description=printable(name))
             try:
-                _check(store, name)
+                store.verify_file(name)
                 found[name] = ""
             except BrokenFile as error:
                 found[name] = printable(" ".join(str(error).split()))
@@ -92,17 +91,6 @@ def _opened(folder: Path) -> Store:
         if not (folder / MANIFEST).exists():
             raise
         return Store(folder, read_manifest(folder))
-
-
-def _check(store: Store, name: str) -> None:
-    """As `Store.verify` does, which stops at the first file that is broken."""
-    if name == MANIFEST:
-        read_manifest(store.path)
-    elif name == BUDGET:
-        check_budget_file(store.path, store.manifest)
-    else:
-        (task,) = (one for one in store.tasks if name == f"{TASKS}/{one.shard}")
-        check_shard_file(store.path, task, whole=True)
 
 
 def _bytes(path: Path) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import cached_property
@@ -186,17 +186,22 @@ class Store:
             _commit(self.path, manifest.with_task(task))
         return Store.open(self.path)
 
-    def verify(self, on_file: Callable[[str], None] | None = None) -> None:
+    def verify(self) -> None:
         """Read every byte of every file; BrokenFile names the first that is not as written."""
-        manifest = read_manifest(self.path)
-        _tell(on_file, MANIFEST)
-        check_budget_file(self.path, manifest)
-        _tell(on_file, BUDGET)
-        for task in manifest.tasks:
+        now = Store(self.path, read_manifest(self.path))
+        for name in now.files():
+            now.verify_file(name)
+
+    def verify_file(self, name: str) -> None:
+        """Read every byte of one of `files()`; BrokenFile says what is not as it was written."""
+        if name == MANIFEST:
+            read_manifest(self.path)
+        elif name == BUDGET:
+            check_budget_file(self.path, self.manifest)
+        else:
+            (task,) = (one for one in self.tasks if name == f"{TASKS}/{one.shard}")
             check_shard_file(self.path, task, whole=True)
-            shard = Shard.open(self.path / TASKS / task.shard, task)
-            shard.samples([0])
-            _tell(on_file, f"{TASKS}/{task.shard}")
+            Shard.open(self.path / TASKS / task.shard, task).samples([0])
 
     def forget(self, *, task: str, episode: int | None = None) -> Forgotten:
         """Remove a task, or one episode of it, so that its bytes are in no file of the folder.
@@ -254,11 +259,6 @@ def _as_json(about: Mapping[str, Any]) -> dict[str, Any]:
 def _commit(path: Path, manifest: Manifest) -> None:
     write_manifest(path, manifest)
     write_budget(path, manifest)
-
-
-def _tell(on_file: Callable[[str], None] | None, name: str) -> None:
-    if on_file is not None:
-        on_file(name)
 
 
 def _phase_rows(new: NewTask) -> list[dict[str, Any]]:
