@@ -49,11 +49,24 @@ def one_line(capsys: pytest.CaptureFixture[str], words: str) -> str:
         ("run metaworld-quick --budget -3", "a budget of -3 frames"),
         ("run metaworld-quick --budget 0", "a budget of 0 frames"),
         ("run metaworld-quick --budget many", "invalid int value: 'many'"),
+        ("run metaworld-quick --budget-bytes 0", "a budget of 0 bytes"),
+        ("run metaworld-quick --budget-bytes -5", "a budget of -5 bytes"),
+        ("run metaworld-quick --budget-bytes 1e6", "invalid int value: '1e6'"),
+        ("run metaworld-quick --budget-bytes 90000 --budget 20", "not allowed with argument"),
+        (
+            "run metaworld-quick --budget-bytes 90000 --method.keep.frames-per-task 30",
+            "90000 bytes and one of 30 frames per task; give one",
+        ),
+        ("run metaworld-quick --storage.codec jpeg:90", "its loss would not be seen"),
+        ("run metaworld-quick --storage.codec pgn", "did you mean png"),
         ("run metaworld-quick --seed -1", "seed -1"),
         ("run --from nowhere.json", "nowhere.json does not exist"),
         ("grid", "name a preset"),
         ("grid metaworld-10 --methods er phasr", "did you mean phaser"),
         ("grid metaworld-10 --budgets -3", "a budget of -3 frames"),
+        ("grid metaworld-10 --budget-bytes 0", "a budget of 0 bytes"),
+        ("grid metaworld-10 --budget-bytes some", "--budget-bytes 'some'; expected whole numbers"),
+        ("grid metaworld-10 --budgets 20 --budget-bytes 90000", "not allowed with argument"),
         ("grid metaworld-10 --seeds one", "expected whole numbers"),
         ("grid metaworld-10 --method.draw.temperature 1", "unknown flag"),
         ("grid metaworld-10 --workers 0", "at least 1"),
@@ -144,6 +157,17 @@ def test_a_budget_below_the_number_of_phases_fails_before_training(
     assert shown.out.startswith("The budget is small")
     assert shown.err.startswith("phaser: a budget of 1 frames per task is smaller than the")
     assert shown.err.count("\n") == 1
+
+
+def test_bytes_too_few_for_a_frame_per_phase_fail_before_training(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = f"run metaworld-quick --budget-bytes 9000 --out {tmp_path} {TINY} --workers 1"
+    assert main.execute(shlex.split(words)) == 2
+    line = capsys.readouterr().err
+    assert line.startswith("phaser: task 'drawer-close': a budget of 9000 bytes, but the smallest")
+    assert line.count("\n") == 1
+    assert not (tmp_path / "run.json").exists()
 
 
 def test_a_finished_cell_of_other_settings_is_not_reused(

@@ -26,7 +26,8 @@ def parsed(words: str) -> Run:
 
 
 def chosen(**values: object) -> Namespace:
-    unset = {"from_file": None, "method": None, "budget": None, "seed": None}
+    names = ("from_file", "method", "budget", "budget_bytes", "seed")
+    unset: dict[str, object] = dict.fromkeys(names)
     return Namespace(**(unset | values))
 
 
@@ -56,7 +57,10 @@ def test_a_flag_of_another_methods_rule_is_unknown() -> None:
         parsed("metaworld-quick --method er --method.draw.temperature 0.5")
 
 
-@pytest.mark.parametrize("field", ["preset", "method-name", "suite.cache", "segmenter.boundaries"])
+@pytest.mark.parametrize(
+    "field",
+    ["preset", "method-name", "suite.cache", "segmenter.boundaries", "storage.bytes-per-task"],
+)
 def test_fields_that_something_else_decides_are_no_flags(field: str) -> None:
     run = preset("metaworld-quick")
     assert f"--{field}" not in setting_flags(run)
@@ -94,6 +98,28 @@ def test_a_whole_file_needs_no_preset(tmp_path: Path) -> None:
     assert start("", chosen(from_file=path)) == before
 
 
+def test_a_budget_flag_replaces_that_of_a_file_whatever_it_counts(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    in_bytes = parsed("metaworld-alt --method er --budget-bytes 90000")
+    path.write_text(json.dumps({"settings": settings_of(in_bytes)}))
+    assert start("", chosen(from_file=path)) == in_bytes
+    assert start("", chosen(from_file=path, budget=9)) == parsed(
+        "metaworld-alt --method er --budget 9"
+    )
+    assert start("", chosen(from_file=path, budget_bytes=7)) == in_bytes.with_bytes(7)
+    other = start("", chosen(from_file=path, method="phaser"))
+    assert (other.method_name, other.bytes_per_task) == ("phaser", 90000)
+
+
+def test_a_file_from_before_byte_budgets_can_be_repeated(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    before = parsed("metaworld-alt --method er --budget 9")
+    settings = settings_of(before)
+    del settings["storage"]
+    path.write_text(json.dumps({"settings": settings}))
+    assert start("", chosen(from_file=path)) == before
+
+
 def test_an_unknown_key_of_a_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     path.write_text(json.dumps({"settings": {"fit": {"stepz": 8}}}))
@@ -111,6 +137,8 @@ def test_an_unknown_key_of_a_file_is_named(tmp_path: Path) -> None:
         "metaworld-quick --suite.task-list hammer drawer-open --policy.train-encoder",
         "metaworld-quick --method zero-budget --method.keep.zero-phase 1",
         "metaworld-quick --method.boundaries ratio",
+        "metaworld-quick --method er --budget-bytes 90000 --storage.codec png --seed 2",
+        "metaworld-quick --method sequential --budget-bytes 90000",
     ],
 )
 def test_the_command_of_a_run_repeats_it(words: str) -> None:

@@ -10,7 +10,7 @@ from synthetic import prepared_task
 
 from phaser.core.errors import BudgetMismatch
 from phaser.core.streams import Streams
-from phaser.memory.certificate import certificate, check_equal, phase_rows
+from phaser.memory.certificate import certificate, check_equal, check_within, phase_rows
 from phaser.memory.even import Even
 from phaser.memory.phase_buckets import PhaseBuckets
 from phaser.memory.reservoir import Reservoir
@@ -158,12 +158,23 @@ def test_a_task_that_one_method_lacks_is_a_difference_and_so_is_an_empty_memory(
             check_equal({"er": holding(a=6, b=6), "phaser": lacking})
 
 
-def test_a_budget_in_bytes_is_compared_in_bytes_alone():
-    png = {"frames_per_task": {"a": 500}, "bytes_per_task": {"a": 9_990_000}}
-    jpeg = {"frames_per_task": {"a": 2000}, "bytes_per_task": {"a": 9_999_000}}
-    check_equal({"png": png, "jpeg": jpeg}, unit="bytes")
-    jpeg["bytes_per_task"]["a"] = 9_800_000
-    with pytest.raises(BudgetMismatch, match="png holds 9990000 bytes, jpeg holds 9800000"):
-        check_equal({"png": png, "jpeg": jpeg}, unit="bytes")
-    with pytest.raises(BudgetMismatch, match="er does not say how many bytes"):
-        check_equal({"png": png, "er": holding(a=500)}, unit="bytes")
+def test_memories_within_one_budget_in_bytes_may_be_compared_whatever_their_frames():
+    held = {
+        "phaser": {"bytes_per_task": {"a": 9_990, "b": 10_000}},
+        "er": {"bytes_per_task": {"a": 9_000, "b": 1}},
+    }
+    check_within(held, 10_000, "ab")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"a": 9_000, "b": 10_001}, {"a": 9_000, "b": 0}, {"a": 9_000}, {}]
+)
+def test_a_task_with_more_bytes_than_were_given_is_refused_and_so_is_one_without(wrong):
+    held = {"phaser": {"bytes_per_task": {"a": 1, "b": 1}}, "er": {"bytes_per_task": wrong}}
+    with pytest.raises(BudgetMismatch, match=r"er holds \d+ bytes, given 10000"):
+        check_within(held, 10_000, "ab")
+
+
+def test_a_memory_that_counts_no_bytes_is_within_no_budget_of_bytes():
+    with pytest.raises(BudgetMismatch, match="er holds 0 bytes"):
+        check_within({"er": holding(a=6)}, 10_000, "a")

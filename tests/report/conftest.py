@@ -40,12 +40,13 @@ def write_run_folder(
     *,
     tasks: Sequence[str] = TASKS,
     frames_per_task: int = 21,
+    bytes_per_task: int | None = None,
     full_matrix: bool = True,
     first_state: int = 5000,
 ) -> Path:
     folder.mkdir(parents=True)
     frames = 0 if method in ("sequential", "joint") else frames_per_task
-    _write_about(folder, method, seed, tasks, frames_per_task)
+    _write_about(folder, method, seed, tasks, frames_per_task, bytes_per_task)
     generator = np.random.default_rng([seed, len(method)])
     rows = _episodes(method, seed, tasks, full_matrix, first_state, generator)
     pq.write_table(pa.Table.from_pylist(rows, schema=EPISODES_SCHEMA), folder / "episodes.parquet")
@@ -59,7 +60,12 @@ def write_run_folder(
 
 
 def _write_about(
-    folder: Path, method: str, seed: int, tasks: Sequence[str], frames_per_task: int
+    folder: Path,
+    method: str,
+    seed: int,
+    tasks: Sequence[str],
+    frames_per_task: int,
+    bytes_per_task: int | None,
 ) -> None:
     about = {
         "name": folder.name,
@@ -70,7 +76,9 @@ def _write_about(
         "order": "default",
         "tasks": list(tasks),
         "instructions": {task: f"do {task}" for task in tasks},
-        "frames_per_task": frames_per_task,
+        # A run that was given bytes was given no frames.
+        "frames_per_task": 0 if bytes_per_task else frames_per_task,
+        "bytes_per_task": bytes_per_task,
         "settings": {"fit": {"steps_per_task": 300}, "method": {"name": method}},
         "versions": {"python": "3.11.9", "torch": "2.13.0"},
         "commit": "0123abc",
@@ -164,7 +172,13 @@ def _budget(tasks: Sequence[str], frames: int) -> dict[str, object]:
         return {"frames_per_task": {}, "frames_per_phase": [], "total_frames": 0}
     share, rest = divmod(frames, len(PHASES))
     phases = [
-        {"task": task, "index": k, "label": label, "frames": share + (k < rest)}
+        {
+            "task": task,
+            "index": k,
+            "label": label,
+            "frames": share + (k < rest),
+            "bytes": 1000 * (share + (k < rest)),
+        }
         for task in tasks
         for k, (label, _) in enumerate(PHASES)
     ]
@@ -172,4 +186,6 @@ def _budget(tasks: Sequence[str], frames: int) -> dict[str, object]:
         "frames_per_task": dict.fromkeys(tasks, frames),
         "frames_per_phase": phases,
         "total_frames": frames * len(tasks),
+        "bytes_per_task": dict.fromkeys(tasks, 1000 * frames),
+        "total_bytes": 1000 * frames * len(tasks),
     }

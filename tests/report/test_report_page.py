@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from phaser.cli.output import write_pages
 from phaser.core.errors import BadInput, BudgetMismatch
 from phaser.core.files import read_json, write_json
 from phaser.report.page import write_report
@@ -115,6 +116,67 @@ def test_budgets_within_a_wider_tolerance_are_compared(write_run: WriteRun, tmp_
     folders = [write_run("er", 0), write_run("phaser", 0, frames_per_task=24)]
     write_report(folders, tmp_path / "report.html", budget_tolerance=0.15)
     assert (tmp_path / "report.html").exists()
+
+
+def test_runs_within_the_same_bytes_are_compared_whatever_their_frames(
+    write_run: WriteRun, tmp_path: Path
+) -> None:
+    folders = [
+        write_run("sequential", 0),
+        write_run("er", 0, bytes_per_task=25_000),
+        write_run("phaser", 0, frames_per_task=24, bytes_per_task=25_000),
+    ]
+    write_report(folders, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "er, phaser each hold as many frames of a task as fit into 25,000 bytes" in page
+    assert "21,000 to 24,000 bytes, 21 to 24 frames" in page
+    assert "24 (8+8+8), 24,000 bytes" in page
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"bytes_per_task": 20_000}, r"phaser \(seed 0\) holds 21000 bytes, given 20000"),
+        ({"bytes_per_task": 20_000, "frames_per_task": 0}, "phaser .* holds 0 bytes, given 20000"),
+    ],
+)
+def test_a_memory_beyond_its_bytes_is_refused(
+    write_run: WriteRun, tmp_path: Path, given: dict[str, int], message: str
+) -> None:
+    with pytest.raises(BudgetMismatch, match=message):
+        write_report([write_run("phaser", 0, **given)], tmp_path / "report.html")
+
+
+@pytest.mark.parametrize("other", [None, 26_000])
+def test_bytes_are_compared_with_the_same_number_of_bytes_only(
+    write_run: WriteRun, tmp_path: Path, other: int | None
+) -> None:
+    folders = [
+        write_run("er", 0, bytes_per_task=other),
+        write_run("phaser", 0, bytes_per_task=25_000),
+    ]
+    with pytest.raises(BudgetMismatch, match="budgets of different kinds or sizes"):
+        write_report(folders, tmp_path / "report.html")
+
+
+def test_frames_and_bytes_get_pages_of_their_own(write_run: WriteRun, tmp_path: Path) -> None:
+    folders = [
+        write_run("sequential", 0, frames_per_task=0),
+        write_run("er", 0),
+        write_run("phaser", 0, bytes_per_task=25_000),
+        write_run("er-even", 0, bytes_per_task=30_000),
+    ]
+    pages = write_pages(folders, tmp_path / "report.html")
+    assert [page.name for page, _ in pages] == [
+        "report-b21.html",
+        "report-b25000bytes.html",
+        "report-b30000bytes.html",
+    ]
+    assert [[row.method for row in summary.table] for _, summary in pages] == [
+        ["sequential", "er"],
+        ["sequential", "phaser"],
+        ["sequential", "er-even"],
+    ]
 
 
 def test_a_replay_method_without_frames_is_not_exempt(write_run: WriteRun, tmp_path: Path) -> None:

@@ -77,6 +77,15 @@ def test_a_certificate_whose_sums_disagree_is_refused(write_run: WriteRun) -> No
         read_runs([folder])
 
 
+def test_bytes_of_a_certificate_that_do_not_add_up_are_refused(write_run: WriteRun) -> None:
+    folder = write_run("er", 0)
+    held = read_json(folder / "budget.json")
+    held["frames_per_phase"][0]["bytes"] += 1
+    write_json(folder / "budget.json", held)
+    with pytest.raises(BrokenFile, match="84000 bytes by task, 84001 by phase"):
+        read_runs([folder])
+
+
 def test_weights_that_do_not_sum_to_one_are_refused(write_run: WriteRun) -> None:
     folder = write_run("phaser", 0)
     routing = read_json(folder / "routing.json")

@@ -40,6 +40,7 @@ def require_frames_for_phases(cells: Sequence[Run], say: Callable[[str], None]) 
         run
         for run in cells
         if isinstance(run.method.keep, PhaseBuckets)
+        and run.bytes_per_task is None
         and run.frames_per_task < run.segmenter.max_phases
     ]
     if not tight:

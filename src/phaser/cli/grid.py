@@ -41,7 +41,8 @@ def execute(arguments: Sequence[str]) -> int:
     axes = Axes(
         methods=tuple(dict.fromkeys(chosen.methods)),
         seeds=whole_numbers(chosen.seeds, flag="--seeds"),
-        budgets=whole_numbers(chosen.budgets, flag="--budgets"),
+        budgets=whole_numbers(chosen.budgets or ["20"], flag="--budgets"),
+        bytes_budgets=whole_numbers(chosen.budget_bytes or (), flag="--budget-bytes"),
         alternate_order=chosen.alternate_order,
     )
     cells = axes.cells(base)
@@ -97,12 +98,22 @@ def _parser() -> Parser:
     parser = Parser(
         "grid",
         "Run every method with every seed and budget. Call it again to go on where it stopped.",
-        usage="phaser grid PRESET [--methods A B …] [--seeds 0-7] [--budgets 20] [flags]",
+        usage="phaser grid PRESET [--methods A B …] [--seeds 0-7] "
+        "[--budgets 20 | --budget-bytes 200000] [flags]",
         epilog=EPILOG,
     )
     parser.add_argument("--methods", nargs="+", default=list(DEFAULT_METHODS), metavar="NAME")
     parser.add_argument("--seeds", nargs="+", default=["0"], metavar="S", help="0 1 2, or 0-7")
-    parser.add_argument("--budgets", nargs="+", default=["20"], metavar="N", help="frames per task")
+    budget = parser.add_mutually_exclusive_group()
+    budget.add_argument(
+        "--budgets", nargs="+", metavar="N", help="frames kept of each task (default: 20)"
+    )
+    budget.add_argument(
+        "--budget-bytes",
+        nargs="+",
+        metavar="N",
+        help="instead: encoded bytes of each task, as many frames as fit; see --storage.codec",
+    )
     parser.add_argument(
         "--alternate-order", action="store_true", help="odd seeds learn the tasks in reverse"
     )

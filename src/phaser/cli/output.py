@@ -43,15 +43,20 @@ def finished_folders(places: Sequence[Path]) -> list[Path]:
 def write_pages(
     folders: Sequence[Path], out: Path, *, budget_tolerance: float = 0.01
 ) -> list[tuple[Path, Summary]]:
-    """One page per budget; methods without memory are in all of them."""
-    budgets: dict[int, list[Path]] = {}
+    """One page per budget, in frames or bytes; methods without memory are in all of them."""
+    budgets: dict[tuple[int, str], list[Path]] = {}
     for folder in folders:
         about = read_json(folder / "run.json")
-        budgets.setdefault(int(about.get("frames_per_task", 0)), []).append(folder)
-    without = budgets.pop(0, [])
+        num_bytes, frames = about.get("bytes_per_task"), int(about.get("frames_per_task", 0))
+        budget = (int(num_bytes), "bytes") if num_bytes else (frames, "")
+        budgets.setdefault(budget, []).append(folder)
+    without = budgets.pop((0, ""), [])
     if len(budgets) <= 1:
         return [(out, write_report(folders, out, budget_tolerance=budget_tolerance))]
-    pages = {out.with_stem(f"{out.stem}-b{budget}"): budgets[budget] for budget in sorted(budgets)}
+    pages = {
+        out.with_stem(f"{out.stem}-b{size}{unit}"): budgets[size, unit]
+        for size, unit in sorted(budgets)
+    }
     return [
         (page, write_report([*without, *cells], page, budget_tolerance=budget_tolerance))
         for page, cells in pages.items()

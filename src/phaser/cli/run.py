@@ -91,7 +91,7 @@ def _where_it_stands(run: Run, out: Path) -> Iterator[str]:
 
 
 def start(name: str, chosen: Namespace) -> Run:
-    """The run before its nested flags: preset, then file, then --method, --budget and --seed."""
+    """The run before its nested flags: preset, then file, --method, --budget(-bytes), --seed."""
     run = preset(name) if name else Run()
     if chosen.from_file is not None:
         run = _with_file(run, chosen.from_file)
@@ -100,7 +100,9 @@ def start(name: str, chosen: Namespace) -> Run:
         budget = run.frames_per_task or named.keep.frames_per_task
         run = run.with_method(chosen.method, named.with_budget(budget))
     if chosen.budget is not None:
-        run = run.with_method(run.method_name, run.method.with_budget(chosen.budget))
+        run = run.with_frames(chosen.budget)
+    if chosen.budget_bytes is not None:
+        run = run.with_bytes(chosen.budget_bytes)
     return run if chosen.seed is None else replace(run, seed=chosen.seed)
 
 
@@ -108,12 +110,20 @@ def _parser() -> Parser:
     parser = Parser(
         "run",
         "Learn a stream of tasks with one method and one seed.",
-        usage="phaser run PRESET [--method NAME] [--budget N] [--seed S] [flags]\n"
+        usage="phaser run PRESET [--method NAME] [--budget N | --budget-bytes N] [--seed S] "
+        "[flags]\n"
         "       phaser run --resume DIR",
         epilog=EPILOG,
     )
     parser.add_argument("--method", metavar="NAME", help="see phaser methods (default: phaser)")
-    parser.add_argument("--budget", type=int, metavar="N", help="frames kept of each task")
+    budget = parser.add_mutually_exclusive_group()
+    budget.add_argument("--budget", type=int, metavar="N", help="frames kept of each task")
+    budget.add_argument(
+        "--budget-bytes",
+        type=int,
+        metavar="N",
+        help="instead: encoded bytes of each task, as many frames as fit; see --storage.codec",
+    )
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the run (default: 0)")
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="default: runs/PRESET/METHOD-BUDGET-ORDER-SEED"

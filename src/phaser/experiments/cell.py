@@ -22,14 +22,15 @@ from phaser.evaluation.matrix import JOINT_ROW
 from phaser.evaluation.rollouts import Episode, Lane, rollouts
 from phaser.experiments.allocator import keep_freed_memory
 from phaser.experiments.folder import CellFolder
-from phaser.experiments.kept_frames import KeptFrames
+from phaser.experiments.kept_frames import KeptFrames, method_for
 from phaser.experiments.learner import PolicyLearner
 from phaser.experiments.phase_probe import phase_loss_rows
 from phaser.experiments.prepare import TaskMaterial, material
 from phaser.experiments.resume import Checkpoints
 from phaser.experiments.run import Run
 from phaser.experiments.simulators import simulator
-from phaser.memory.certificate import certificate, phase_rows
+from phaser.memory.certificate import certificate
+from phaser.methods.method import Method
 from phaser.routing.nothing import NoDraw
 from phaser.training.frames import FrameTable
 from phaser.training.stream import TaskFinished, learn_stream
@@ -48,6 +49,8 @@ class Cell:
     frames: FrameTable = field(default_factory=FrameTable)
     heldout: FrameTable = field(default_factory=FrameTable)
     materials: dict[str, TaskMaterial] = field(default_factory=dict)
+    methods: dict[str, Method] = field(default_factory=dict)
+    """With as many frames as are kept of each task."""
 
     def __post_init__(self) -> None:
         self.checkpoints = Checkpoints(self.folder.path)
@@ -76,15 +79,19 @@ class Cell:
             self.materials[task.name] = made
             self.frames.tasks[task.name] = made.train
             self.heldout.tasks[task.name] = made.heldout
+            stream = self.streams.named("keep", task.name)
+            self.methods[task.name] = method_for(self.run, made, stream)
         return made.prepared
 
     def execute(self) -> None:
         learnt = self._begin()
-        memory = self._joint() if self.run.method.joint else self._stream(len(learnt))
-        stride = getattr(self.run.method.keep, "stride", None)
+        kept = KeptFrames(path=self.folder.path / "memory", run=self.run)
+        if self.run.method.joint:
+            self._joint()
+        else:
+            self._stream(len(learnt), kept)
         prepared = [self.materials[task.name].prepared for task in self.tasks]
-        rows = [row for task in prepared for row in phase_rows(task, memory.buckets, stride=stride)]
-        self.folder.write_budget(certificate(rows))
+        self.folder.write_budget(certificate(kept.rows(prepared)))
         self.folder.finish(self.checkpoints.spent.totals())
         self.notify({"kind": "done"})
 
@@ -95,6 +102,7 @@ class Cell:
         if self.checkpoints.is_begun:
             self.folder.go_on(self.run, learnt)
         else:
+            self._try_bytes()
             self.folder.start(self.run)
         self.checkpoints.remove_unneeded()
         self.checkpoints.check_contract(self.policy.contract)
@@ -104,24 +112,27 @@ class Cell:
             )
         return learnt
 
-    def _stream(self, num_learnt: int) -> Memory:
-        kept = KeptFrames(path=self.folder.path / "memory", run=self.run)
+    def _try_bytes(self) -> None:
+        """Whether a budget in bytes has room for every task, before the first is learnt."""
+        for task in self.tasks if self.run.bytes_per_task is not None else ():
+            self.prepare(task)
+
+    def _stream(self, num_learnt: int, kept: KeptFrames) -> None:
         memory = kept.restored(self.checkpoints.position.memory)
         for task in self.tasks[:num_learnt]:
             self.prepare(task)
-        tasks = (self.prepare(task) for task in self.tasks[num_learnt:])
-        finished_tasks = learn_stream(
-            tasks, self.learner, self.run.method, self.streams, memory=memory
-        )
-        for index, finished in enumerate(finished_tasks, num_learnt):
+        for index, task in enumerate(self.tasks[num_learnt:], num_learnt):
+            made = self.materials.get(task.name)
+            prepared = made.prepared if made else self.prepare(task)
+            method = self.methods[task.name]
+            [finished] = learn_stream([prepared], self.learner, method, self.streams, memory=memory)
             memory = finished.memory
             self._after(index, finished, kept)
-        return memory
 
-    def _joint(self) -> Memory:
+    def _joint(self) -> None:
         prepared = [self.prepare(task) for task in self.tasks]
         if self.checkpoints.position.task_index:
-            return Memory()
+            return
         nothing = NoDraw().for_task(
             Memory(), prepared[0], self.streams.named("draw"), self.learner.frame_losses
         )
@@ -133,7 +144,6 @@ class Cell:
         self.folder.write_losses(self._losses(JOINT_ROW, last))
         self.checkpoints.finish_task(self.folder.weights(0, JOINT_ROW), {})
         self._report(JOINT_ROW, last, loss, episodes)
-        return Memory()
 
     def _after(self, index: int, finished: TaskFinished, kept: KeptFrames) -> None:
         """Keep and measure after a task: the task itself in full, the earlier ones as asked for."""

@@ -49,6 +49,7 @@ class CellFolder:
             "tasks": [task.name for task in tasks],
             "instructions": {task.name: task.instruction for task in tasks},
             "frames_per_task": run.frames_per_task,
+            "bytes_per_task": run.bytes_per_task,
             "settings": settings_of(run),
             "versions": versions(),
             "commit": commit(),

@@ -19,7 +19,7 @@ from phaser.experiments.cell import Event, run_cell
 from phaser.experiments.folder import CellFolder
 from phaser.experiments.run import Run
 from phaser.experiments.sameness import require_same_settings
-from phaser.memory.certificate import check_equal
+from phaser.memory.certificate import check_equal, check_within
 from phaser.methods.table import method as method_named
 
 Notify = Callable[[str, Event], None]
@@ -33,6 +33,9 @@ class Axes:
     methods: tuple[str, ...]
     seeds: tuple[int, ...] = (0,)
     budgets: tuple[int, ...] = (20,)
+    """Frames per task; without meaning where `bytes_budgets` are given."""
+    bytes_budgets: tuple[int, ...] = ()
+    """Encoded bytes per task."""
     alternate_order: bool = False
 
     def cells(self, base: Run) -> list[Run]:
@@ -42,11 +45,12 @@ class Axes:
     def _cells(self, base: Run) -> Iterator[Run]:
         for seed in self.seeds:
             order = "reverse" if self.alternate_order and seed % 2 else base.suite.order
-            for budget in self.budgets:
+            start = replace(base, seed=seed, suite=replace(base.suite, order=order))
+            for budget in self.bytes_budgets or self.budgets:
                 for name in self.methods:
-                    chosen = method_named(name).with_budget(budget)
-                    suite = replace(base.suite, order=order)
-                    yield replace(base, seed=seed, suite=suite).with_method(name, chosen)
+                    run = start.with_method(name, method_named(name))
+                    in_bytes = bool(self.bytes_budgets)
+                    yield run.with_bytes(budget) if in_bytes else run.with_frames(budget)
 
 
 def run_grid(
@@ -82,12 +86,15 @@ def is_finished(run: Run, folder: Path) -> bool:
 def check_budgets(folders: Sequence[Path], *, tolerance: float = 0.01) -> None:
     """Refuse cells that hold another number of frames than they were given, or than their rivals.
 
-    Cells that were given none are left out.
+    Cells that were given bytes may hold at most those; cells that were given none are left out.
     """
     groups: dict[tuple[int, int], dict[str, dict[str, Any]]] = {}
     for folder in folders:
         about = read_json(folder / "run.json")
-        if asked := about["frames_per_task"]:
+        if given_bytes := about.get("bytes_per_task"):
+            held = read_json(folder / "budget.json")
+            check_within({folder.name: held}, given_bytes, about["tasks"])
+        elif asked := about["frames_per_task"]:
             given = {"frames_per_task": dict.fromkeys(about["tasks"], asked)}
             group = groups.setdefault((asked, about["seed"]), {"the given budget": given})
             group[folder.name] = read_json(folder / "budget.json")

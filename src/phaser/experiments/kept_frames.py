@@ -12,15 +12,18 @@ from typing import Any
 
 from phaser import __version__
 from phaser.core.demonstration import Demo, FrameRef
-from phaser.core.errors import BrokenFile
-from phaser.core.memory import Bucket, Memory
+from phaser.core.errors import BadInput, BrokenFile
+from phaser.core.memory import Bucket, Memory, PreparedTask
+from phaser.core.streams import Stream
 from phaser.experiments.prepare import TaskMaterial
 from phaser.experiments.run import Run, settings_of
-from phaser.memory.certificate import phase_rows
+from phaser.memory.certificate import Row, phase_rows
 from phaser.memory.codecs import ImageCodec
 from phaser.memory.manifest import MANIFEST
 from phaser.memory.sample import NewTask
 from phaser.memory.store import Store
+from phaser.methods.method import Method
+from phaser.replay.budget import Budget, bounds
 from phaser.training.frames import TaskFrames
 
 
@@ -67,15 +70,32 @@ class KeptFrames:
         if self._store is None:
             self._store = Store.create(self.path, about=_about(self.run))
         samples = _samples(made, [ref for bucket in buckets for ref in bucket.frames])
-        stride = getattr(self.run.method.keep, "stride", None)
         new = NewTask(
             task=task,
             buckets=buckets,
             sample_of=samples.__getitem__,
-            phases=phase_rows(made.prepared, buckets, stride=stride),
+            phases=self._phase_rows(made.prepared, buckets),
             source=source,
         )
-        self._store = self._store.add(new, ImageCodec())
+        self._store = self._store.add(new, ImageCodec.parse(self.run.storage.codec))
+
+    def rows(self, tasks: Sequence[PreparedTask]) -> list[Row]:
+        """Rows of the certificate, as stored, with bytes; a task that left nothing holds 0."""
+        stored = self._store.manifest.rows() if self._store else []
+        names = self.shards()
+        return [
+            row
+            for task in tasks
+            for row in (
+                [one for one in stored if one["task"] == task.task.name]
+                if task.task.name in names
+                else self._phase_rows(task, ())
+            )
+        ]
+
+    def _phase_rows(self, task: PreparedTask, buckets: Sequence[Bucket]) -> list[Row]:
+        stride = getattr(self.run.method.keep, "stride", None)
+        return phase_rows(task, buckets, stride=stride)
 
     def _require_same(
         self, task: str, buckets: Sequence[Bucket], source: Mapping[str, str]
@@ -90,8 +110,33 @@ class KeptFrames:
             )
 
 
+def method_for(run: Run, made: TaskMaterial, stream: Stream) -> Method:
+    """The method with its budget in frames of this task: given, or what fits into the bytes."""
+    if run.bytes_per_task is None:
+        return run.method
+    codec = ImageCodec.parse(run.storage.codec)
+
+    def size_of(ref: FrameRef) -> int:
+        return Store.encoded_size(_samples(made, [ref])[ref], codec)
+
+    fitting = Budget(num_bytes=run.bytes_per_task).select(
+        run.method, made.prepared, stream=stream, size_of=size_of
+    )
+    frames = sum(len(bucket.frames) for bucket in fitting)
+    # A memory that is not filled is smaller than its rivals', whatever both were given.
+    if frames == bounds(run.method, made.prepared)[1]:
+        raise BadInput(
+            f"task {made.prepared.task.name!r}: a budget of {run.bytes_per_task} bytes, but its "
+            f"{frames} candidates take fewer; lower the budget or the stride, or record more "
+            "demonstrations"
+        )
+    return run.method.with_budget(frames)
+
+
 def _about(run: Run) -> dict[str, Any]:
+    given = {} if run.bytes_per_task is None else {"bytes_per_task": run.bytes_per_task}
     return {
+        **given,
         "method": run.method_name,
         "settings": settings_of(run)["method"],
         "seed": run.seed,

@@ -44,12 +44,16 @@ def command_of(run: Run) -> str:
     words = ["phaser", "run", run.preset, "--method", run.method_name, "--seed", str(run.seed)]
     if run.frames_per_task:
         words += ["--budget", str(run.frames_per_task)]
+    if run.bytes_per_task:
+        words += ["--budget-bytes", str(run.bytes_per_task)]
     if run.preset not in PRESETS or run.method_name not in METHODS:
         return shlex.join([*words, "--from", "run.json"])
     named = METHODS[run.method_name]
     if run.frames_per_task:
         named = named.with_budget(run.frames_per_task)
     start = replace(PRESETS[run.preset].make(), seed=run.seed).with_method(run.method_name, named)
+    if run.bytes_per_task:
+        start = start.with_bytes(run.bytes_per_task)
     before, after = _leaves(settings_of(start)), _leaves(settings_of(run))
     changed = {path: after[path] for path in after if before.get(path, ...) != after[path]}
     if any(path.endswith(".rule") for path in changed):

@@ -11,12 +11,18 @@ from cattrs.strategies import configure_tagged_union
 
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.files import read_json
+from phaser.memory.codecs import ImageCodec
+from phaser.memory.nothing import Nothing
+from phaser.memory.reservoir import Reservoir
 from phaser.methods.method import DrawRule, KeepRule, Method
 from phaser.methods.table import METHODS
 from phaser.phases.autopc import AutoPC
 from phaser.policies.tiny import Tiny
 from phaser.suites.metaworld import MetaWorld
 from phaser.training.fit import Fit
+
+UNUSED_FRAMES = Reservoir().frames_per_task
+"""What a method's rule says where a budget in bytes decides: always the same, its default."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,6 +47,25 @@ class Evaluation:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Storage:
+    """How kept frames are stored, and the bytes of a task where that is the budget."""
+
+    codec: str = str(ImageCodec())
+    """Of the images: raw, png or webp-lossless."""
+    bytes_per_task: int | None = None
+    """Encoded; where it is given, it takes the place of the method's `frames_per_task`."""
+
+    def __post_init__(self) -> None:
+        if not ImageCodec.parse(self.codec).lossless:
+            raise BadInput(
+                f"codec {self.codec!r} changes pixels, but a run trains on features of the "
+                "recorded ones, so its loss would not be seen; use raw, png or webp-lossless"
+            )
+        if self.bytes_per_task is not None and self.bytes_per_task < 1:
+            raise BadInput(f"a budget of {self.bytes_per_task} bytes per task; expected at least 1")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
     """One method learns one stream of tasks with one seed."""
 
@@ -52,26 +77,54 @@ class Run:
     segmenter: AutoPC = field(default_factory=AutoPC)
     fit: Fit = field(default_factory=Fit)
     evaluation: Evaluation = field(default_factory=Evaluation)
+    storage: Storage = field(default_factory=Storage)
     seed: int = 0
 
     def __post_init__(self) -> None:
         if self.seed < 0:
             raise BadInput(f"seed {self.seed}; expected 0 or more")
+        frames = self.method.keep.frames_per_task
+        if self.bytes_per_task is not None and frames != UNUSED_FRAMES:
+            raise BadInput(
+                f"a budget of {self.bytes_per_task} bytes and one of {frames} frames per task; "
+                "give one of them"
+            )
 
     def with_method(self, name: str, method: Method) -> Run:
         """Another method; how boundaries reach all demonstrations is part of the method."""
         segmenter = replace(self.segmenter, boundaries=method.boundaries)
-        return replace(self, method_name=name, method=method, segmenter=segmenter)
+        keeps = not isinstance(method.keep, Nothing)
+        storage = self.storage if keeps else replace(self.storage, bytes_per_task=None)
+        return replace(self, method_name=name, method=method, segmenter=segmenter, storage=storage)
+
+    def with_frames(self, frames_per_task: int) -> Run:
+        """A budget in frames, whatever it was counted in before."""
+        run = replace(self, storage=replace(self.storage, bytes_per_task=None))
+        return run.with_method(run.method_name, run.method.with_budget(frames_per_task))
+
+    def with_bytes(self, bytes_per_task: int) -> Run:
+        """A budget in encoded bytes; a method that keeps nothing stays as it is."""
+        storage = replace(self.storage, bytes_per_task=bytes_per_task)
+        if isinstance(self.method.keep, Nothing):
+            return self
+        return replace(self, method=self.method.with_budget(UNUSED_FRAMES), storage=storage)
 
     @property
     def frames_per_task(self) -> int:
-        return self.method.keep.frames_per_task
+        """0 where nothing is kept, or as much as fits into a budget in bytes."""
+        return 0 if self.bytes_per_task else self.method.keep.frames_per_task
+
+    @property
+    def bytes_per_task(self) -> int | None:
+        return self.storage.bytes_per_task
 
     @property
     def name(self) -> str:
         """The folder of this cell inside a grid."""
         order = "".join(c if c.isalnum() else "-" for c in self.suite.order).strip("-")
-        return f"{self.method_name}-b{self.frames_per_task}-{order}-s{self.seed}"
+        size = f"{self.bytes_per_task}bytes" if self.bytes_per_task else self.frames_per_task
+        codec = "" if self.storage.codec == Storage().codec else f"-{self.storage.codec}"
+        return f"{self.method_name}-b{size}{codec}-{order}-s{self.seed}"
 
 
 def converter() -> cattrs.Converter:

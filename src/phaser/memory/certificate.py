@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from typing import Any
 
 from phaser.core.errors import BudgetMismatch
 from phaser.core.memory import Bucket, PreparedTask
@@ -60,29 +61,37 @@ def certificate(rows: Sequence[Row]) -> dict[str, Any]:
 def check_equal(
     certificates: Mapping[str, Mapping[str, Any]],
     tolerance: float = 0.01,
-    *,
-    unit: Literal["frames", "bytes"] = "frames",
 ) -> None:
-    """Refuse a comparison whose methods hold different amounts of any task.
+    """Refuse a comparison whose methods hold different numbers of frames of any task.
 
-    `tolerance` is a share of the larger figure (the paper allowed 0.1). `unit` is the one that the
-    budget was given in: equal frames seldom encode to equal bytes, nor equal bytes to equal frames.
-    Methods that keep no memory at all cannot match a budget: leave them out.
+    `tolerance` is a share of the larger figure (the paper allowed 0.1). Methods that keep no memory
+    at all cannot match a budget: leave them out.
     """
-    if unknown := [name for name, one in certificates.items() if f"{unit}_per_task" not in one]:
-        raise BudgetMismatch(
-            f"{unknown[0]} does not say how many {unit} it holds; "
-            "compare methods whose budget was given in the same unit"
-        )
-    held = {name: one[f"{unit}_per_task"] for name, one in certificates.items()}
+    held = {name: one["frames_per_task"] for name, one in certificates.items()}
     for task in sorted({task for amounts in held.values() for task in amounts}):
         of_task = {name: amounts.get(task, 0) for name, amounts in held.items()}
         most, least = max(of_task, key=of_task.__getitem__), min(of_task, key=of_task.__getitem__)
         if of_task[most] - of_task[least] > tolerance * of_task[most]:
             raise BudgetMismatch(
-                f"task {task!r}: {most} holds {of_task[most]} {unit}, {least} holds "
+                f"task {task!r}: {most} holds {of_task[most]} frames, {least} holds "
                 f"{of_task[least]}; compare methods with the same budget "
                 f"(allowed difference: {tolerance:.3g} of the larger)"
+            )
+
+
+def check_within(
+    certificates: Mapping[str, Mapping[str, Any]], bytes_per_task: int, tasks: Iterable[str]
+) -> None:
+    """Refuse memories that hold more encoded bytes of a task than all were given, or none of it.
+
+    Frames are whole, so memories that were filled to the same size differ by part of a frame.
+    """
+    for name, task in product(certificates, tasks):
+        held = certificates[name].get("bytes_per_task", {}).get(task, 0)
+        if not 0 < held <= bytes_per_task:
+            raise BudgetMismatch(
+                f"task {task!r}: {name} holds {held} bytes, given {bytes_per_task}; compare "
+                "memories that were filled within the same number of bytes"
             )
 
 

@@ -58,14 +58,17 @@ class Budget:
             return method.with_budget(frames).keep.select(task, stream)
 
         if self.num_bytes is not None and not isinstance(method.keep, Nothing):
-            fewest, most = _bounds(method, task)
-            return within_bytes(self.num_bytes, keep, size_of, most, least=fewest)
+            fewest, most = bounds(method, task)
+            try:
+                return within_bytes(self.num_bytes, keep, size_of, most, least=fewest)
+            except BadInput as error:
+                raise BadInput(f"task {task.task.name!r}: {error}") from error
         if self.frames_per_phase is not None:
             return keep(self.frames_per_phase * len(task.labels))
         return keep(method.keep.frames_per_task if self.frames is None else self.frames)
 
 
-def _bounds(method: Method, task: PreparedTask) -> tuple[int, int]:
+def bounds(method: Method, task: PreparedTask) -> tuple[int, int]:
     """The fewest and the most frames that the method can keep of this task."""
     rule = method.keep
     if not isinstance(rule, PhaseBuckets):

@@ -24,6 +24,8 @@ class PhaseFrames:
     index: int
     label: str
     frames: int
+    num_bytes: int
+    """Encoded; 0 where the run did not count them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,6 +33,8 @@ class Certificate:
     """The frames in memory after the last task, counted from the memory itself."""
 
     frames_per_task: Mapping[str, int]
+    bytes_per_task: Mapping[str, int]
+    """Empty where the run did not count them."""
     phases: tuple[PhaseFrames, ...]
     total_frames: int
 
@@ -43,6 +47,8 @@ def read_certificate(path: Path) -> Certificate:
     value = read_object(path)
     per_task = as_object(value.get("frames_per_task"), path)
     counts = {task: whole(per_task, task, path) for task in per_task}
+    encoded = as_object(value.get("bytes_per_task", {}), path)
+    sizes = {task: whole(encoded, task, path) for task in encoded}
     total = whole(value, "total_frames", path)
     phases = tuple(
         PhaseFrames(
@@ -50,6 +56,7 @@ def read_certificate(path: Path) -> Certificate:
             index=whole(entry, "index", path),
             label=text(entry, "label", path),
             frames=whole(entry, "frames", path),
+            num_bytes=whole(entry, "bytes", path) if "bytes" in entry else 0,
         )
         for entry in (
             as_object(item, path) for item in as_list(value.get("frames_per_phase"), path)
@@ -61,7 +68,15 @@ def read_certificate(path: Path) -> Certificate:
             f"{path}: {total} frames in total, {sum(counts.values())} by task, "
             f"{sum(in_phases.values())} by phase; expected three equal sums"
         )
-    return Certificate(frames_per_task=counts, phases=phases, total_frames=total)
+    bytes_in_phases = {task: sum(p.num_bytes for p in phases if p.task == task) for task in sizes}
+    if bytes_in_phases != sizes:
+        raise BrokenFile(
+            f"{path}: {sum(sizes.values())} bytes by task, {sum(bytes_in_phases.values())} by "
+            "phase; expected equal sums"
+        )
+    return Certificate(
+        frames_per_task=counts, bytes_per_task=sizes, phases=phases, total_frames=total
+    )
 
 
 def is_exempt(method: str, certificate: Certificate) -> bool:

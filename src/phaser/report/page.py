@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from phaser.core.errors import BudgetMismatch
 from phaser.core.files import write_text
-from phaser.memory.certificate import check_equal
+from phaser.memory.certificate import check_equal, check_within
 from phaser.report import provenance, tables
 from phaser.report.asr_figure import success_dots
 from phaser.report.certificate import is_exempt
@@ -29,15 +30,35 @@ def write_report(
 ) -> Summary:
     """Read finished runs, refuse unequal budgets, write the page, return what it says."""
     runs = read_runs(run_folders)
-    held = {
-        f"{run.method} (seed {run.seed})": {"frames_per_task": run.certificate.frames_per_task}
-        for run in runs
-        if not is_exempt(run.method, run.certificate)
-    }
-    check_equal(held, budget_tolerance)
+    _check_budgets(runs, budget_tolerance)
     summary = summarise(runs)
     write_text(out, render(runs, summary))
     return summary
+
+
+def _check_budgets(runs: Sequence[RunResult], tolerance: float) -> None:
+    replaying = [run for run in runs if not is_exempt(run.method, run.certificate)]
+    given = {run.bytes_per_task: run.folder for run in replaying}
+    if len(given) > 1:
+        which = (
+            f"{folder} {f'{size} bytes' if size else 'frames'}" for size, folder in given.items()
+        )
+        raise BudgetMismatch(
+            f"budgets of different kinds or sizes: {', '.join(which)}; compare runs that were "
+            "given the same number of bytes, or frames"
+        )
+    held = {
+        f"{run.method} (seed {run.seed})": {
+            "frames_per_task": run.certificate.frames_per_task,
+            "bytes_per_task": run.certificate.bytes_per_task,
+        }
+        for run in replaying
+    }
+    num_bytes = next(iter(given), None)
+    if num_bytes is None:
+        check_equal(held, tolerance)
+    else:
+        check_within(held, num_bytes, runs[0].tasks)
 
 
 def render(runs: Sequence[RunResult], summary: Summary) -> str:
@@ -202,7 +223,8 @@ def _budget(runs: Sequence[RunResult]) -> str:
     statement = element("p", escape(provenance.budget_statement(groups)), class_="statement")
     return _section(
         "Budget certificate",
-        "Frames kept per task, in brackets per phase, for the first seed of each method.",
+        "Frames kept per task, in brackets per phase, for the first seed of each method; encoded "
+        "bytes where the budget was given in bytes.",
         statement,
         provenance.table(headings, rows),
     )

@@ -38,6 +38,8 @@ def budget_statement(groups: Mapping[str, Sequence[RunResult]]) -> str:
     ]
     if not replaying:
         return "No method keeps a memory."
+    if replaying[0].bytes_per_task is not None:
+        return _bytes_statement(replaying, replaying[0].bytes_per_task)
     held = [run.certificate for run in replaying]
     shares = sorted({frames for one in held for frames in one.frames_per_task.values()})
     totals = sorted({one.total_frames for one in held})
@@ -53,13 +55,29 @@ def budget_statement(groups: Mapping[str, Sequence[RunResult]]) -> str:
     )
 
 
+def _bytes_statement(replaying: Sequence[RunResult], given: int) -> str:
+    frames = [n for run in replaying for n in run.certificate.frames_per_task.values()]
+    sizes = [n for run in replaying for n in run.certificate.bytes_per_task.values()]
+    names = ", ".join(dict.fromkeys(run.method for run in replaying))
+    return (
+        f"Equal in encoded bytes: {names} each hold as many frames of a task as fit into {given:,} "
+        f"bytes. No task of the {len(replaying)} runs holds more: {min(sizes):,} to {max(sizes):,} "
+        f"bytes, {min(frames)} to {max(frames)} frames, counted from the memory after the last "
+        "task."
+    )
+
+
 def budget_rows(
     groups: Mapping[str, Sequence[RunResult]],
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Headings and rows: frames per task, in brackets per phase, of each method's first seed."""
     tasks = next(iter(groups.values()))[0].tasks
     rows = [(task, *(_share(runs[0], task) for runs in groups.values())) for task in tasks]
-    totals = (str(runs[0].certificate.total_frames) for runs in groups.values())
+    totals = (
+        f"{held.total_frames}{_bytes(runs[0], sum(held.bytes_per_task.values()))}"
+        for runs in groups.values()
+        for held in [runs[0].certificate]
+    )
     return ("task", *groups), [*rows, ("total", *totals)]
 
 
@@ -95,7 +113,12 @@ def commands(runs: Sequence[RunResult]) -> tuple[str, ...]:
 def _share(run: RunResult, task: str) -> str:
     frames = run.certificate.frames_per_task.get(task, 0)
     phases = [str(phase.frames) for phase in run.certificate.phases_of(task)]
-    return f"{frames} ({'+'.join(phases)})" if len(phases) > 1 else str(frames)
+    shares = f"{frames} ({'+'.join(phases)})" if len(phases) > 1 else str(frames)
+    return shares + _bytes(run, run.certificate.bytes_per_task.get(task, 0))
+
+
+def _bytes(run: RunResult, held: int) -> str:
+    return "" if run.bytes_per_task is None else f", {held:,} bytes"
 
 
 def _flatten(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

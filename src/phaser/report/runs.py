@@ -47,6 +47,8 @@ class RunResult:
     order: str
     tasks: tuple[str, ...]
     frames_per_task: int
+    bytes_per_task: int | None
+    """The budget where it was given in encoded bytes."""
     settings: Mapping[str, Any]
     versions: Mapping[str, Any]
     commit: str
@@ -101,6 +103,10 @@ def read_run(folder: Path) -> RunResult:
         tasks=tuple(tasks),
         seed=whole(about, "seed", where),
         frames_per_task=whole(about, "frames_per_task", where),
+        # Runs of earlier versions do not have it.
+        bytes_per_task=whole(about, "bytes_per_task", where)
+        if about.get("bytes_per_task")
+        else None,
         settings=as_object(about.get("settings"), where),
         versions=as_object(about.get("versions"), where),
         matrix=matrix,
