@@ -60,6 +60,7 @@ def one_line(capsys: pytest.CaptureFixture[str], words: str) -> str:
         ("run metaworld-quick --storage.codec jpeg:90", "its loss would not be seen"),
         ("run metaworld-quick --storage.codec pgn", "did you mean png"),
         ("run metaworld-quick --seed -1", "seed -1"),
+        ("run metaworld-quick --phases nowhere.json", "nowhere.json does not exist"),
         ("run --from nowhere.json", "nowhere.json does not exist"),
         ("grid", "name a preset"),
         ("grid metaworld-10 --methods er phasr", "did you mean phaser"),

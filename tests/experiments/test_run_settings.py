@@ -9,10 +9,13 @@ from phaser.core.errors import BadInput, BrokenFile, BudgetMismatch, UnknownName
 from phaser.core.files import write_json
 from phaser.experiments.grid import Axes, check_budgets
 from phaser.experiments.presets import PRESETS, preset
+from phaser.experiments.provenance import command_of
 from phaser.experiments.run import Evaluation, Run, run_from, run_from_file, settings_of
 from phaser.methods.method import Method
 from phaser.methods.table import METHODS
+from phaser.phases.annotated import Annotated
 from phaser.phases.autopc import AutoPC
+from phaser.phases.stage_info import RatioPhase, TaskStages, write_stage_info
 from phaser.policies.tiny import Tiny
 from phaser.routing.by_loss import ByLoss
 from phaser.suites.metaworld import MetaWorld
@@ -41,6 +44,39 @@ def test_settings_other_than_the_defaults_come_back_too():
     )
     assert through_json(run) == run
     assert through_json(run) != Run()
+
+
+def annotated(tmp_path, names):
+    phases = (
+        RatioPhase(name="first", start_ratio=0.0, end_ratio=0.25),
+        RatioPhase(name="then", start_ratio=0.25, end_ratio=1.0),
+    )
+    path = tmp_path / "stage_info.json"
+    stages = TaskStages(instruction="do it", phases=phases, source="human")
+    write_stage_info(path, dict.fromkeys(names, stages))
+    return path
+
+
+def test_phases_of_a_file_become_settings_that_need_it_no_more(tmp_path):
+    path = annotated(tmp_path, ("reach", "push"))
+    run = Run(suite=MetaWorld(task_list=("reach", "push"))).with_phases(path)
+    path.unlink()
+    assert through_json(run) == run
+    assert run.most_phases == 2
+    assert isinstance(run.segmenter_of("push"), Annotated)
+    assert run.with_method("phaser-paper", METHODS["phaser-paper"]).segmenter_of(
+        "push"
+    ) == Annotated(annotation=run.annotations[1], auto=AutoPC(boundaries="ratio"))
+    assert "--from run.json" in command_of(run)
+
+
+def test_phases_must_know_every_task_of_the_run(tmp_path):
+    run = Run(suite=MetaWorld(task_list=("reach", "push")))
+    with pytest.raises(UnknownName, match="push"):
+        run.with_phases(annotated(tmp_path, ("reach",)))
+    whole = run.with_phases(annotated(tmp_path, ("reach", "push")))
+    with pytest.raises(BadInput, match="phases of push, reach for the tasks reach"):
+        replace(whole, suite=MetaWorld(task_list=("reach",)))
 
 
 def test_settings_name_no_folder_of_this_machine():

@@ -6,6 +6,7 @@ import argparse
 import difflib
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from phaser.core.errors import BadInput
@@ -81,6 +82,15 @@ def add_budget_tolerance(parser: Parser) -> None:
         default=0.01,
         metavar="SHARE",
         help="how far the memories of compared methods may differ (default: 0.01; the paper 0.1)",
+    )
+
+
+def add_phases(parser: Parser) -> None:
+    parser.add_argument(
+        "--phases",
+        type=Path,
+        metavar="FILE",
+        help="phases from a stage_info.json (see phaser segment) instead of Auto-PC's own",
     )
 
 

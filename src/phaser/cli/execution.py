@@ -41,7 +41,7 @@ def require_frames_for_phases(cells: Sequence[Run], say: Callable[[str], None]) 
         for run in cells
         if isinstance(run.method.keep, PhaseBuckets)
         and run.bytes_per_task is None
-        and run.frames_per_task < run.segmenter.max_phases
+        and run.frames_per_task < run.most_phases
     ]
     if not tight:
         return
@@ -51,7 +51,7 @@ def require_frames_for_phases(cells: Sequence[Run], say: Callable[[str], None]) 
         demos = [
             demo for split in ("train", "heldout") for demo in smallest.suite.demos(task, split)
         ]
-        num_phases = len(smallest.segmenter.segment(demos)[0].phases)
+        num_phases = len(smallest.segmenter_of(task.name).segment(demos)[0].phases)
         keep = smallest.method.keep
         zeroed = isinstance(keep, PhaseBuckets) and keep.zero_phase is not None
         if keep.frames_per_task < num_phases - zeroed:

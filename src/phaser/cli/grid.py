@@ -6,7 +6,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from phaser.cli.arguments import Parser, add_budget_tolerance, positive, split_first, whole_numbers
+from phaser.cli.arguments import (
+    Parser,
+    add_budget_tolerance,
+    add_phases,
+    positive,
+    split_first,
+    whole_numbers,
+)
 from phaser.cli.execution import require_frames_for_phases, settings_folder, watched
 from phaser.cli.output import require_writable, show, write_pages
 from phaser.cli.recordings import require_simulator
@@ -38,6 +45,8 @@ def execute(arguments: Sequence[str]) -> int:
     if not name:
         raise BadInput("grid: name a preset first, such as metaworld-10; see phaser presets")
     base = overridden(preset(name), rest, verb="grid", flags=parser.flags(), hidden=HIDDEN)
+    if chosen.phases is not None:
+        base = base.with_phases(chosen.phases)
     axes = Axes(
         methods=tuple(dict.fromkeys(chosen.methods)),
         seeds=whole_numbers(chosen.seeds, flag="--seeds"),
@@ -117,6 +126,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--alternate-order", action="store_true", help="odd seeds learn the tasks in reverse"
     )
+    add_phases(parser)
     add_budget_tolerance(parser)
     parser.add_argument("--workers", type=positive, default=2, help="processes (default: 2)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/PRESET")

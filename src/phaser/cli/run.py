@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from phaser.cli.arguments import Parser, positive, split_first
+from phaser.cli.arguments import Parser, add_phases, positive, split_first
 from phaser.cli.execution import require_frames_for_phases, settings_folder, watched
 from phaser.cli.output import require_writable, show, write_pages
 from phaser.cli.recordings import require_simulator
@@ -44,6 +44,8 @@ def execute(arguments: Sequence[str]) -> int:
     elif not name and chosen.from_file is None:
         raise BadInput("run: name a preset, such as metaworld-quick, or a file with --from")
     run = overridden(start(name, chosen), rest, verb="run", flags=parser.flags())
+    if chosen.phases is not None:
+        run = run.with_phases(chosen.phases)
     out = settings_folder(chosen.out, run.preset, run.name)
     require_writable(out)
     stream = sys.stderr if chosen.json else sys.stdout
@@ -124,6 +126,7 @@ def _parser() -> Parser:
         metavar="N",
         help="instead: encoded bytes of each task, as many frames as fit; see --storage.codec",
     )
+    add_phases(parser)
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the run (default: 0)")
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="default: runs/PRESET/METHOD-BUDGET-ORDER-SEED"

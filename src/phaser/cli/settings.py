@@ -25,6 +25,7 @@ HIDDEN = {
     ("Run", "preset"),
     ("Run", "method_name"),
     ("Run", "seed"),
+    ("Run", "annotations"),
     ("Storage", "bytes_per_task"),
     ("MetaWorld", "cache"),
     ("Method", "joint"),

@@ -60,7 +60,7 @@ def material(run: Run, task: Task, policy: TinyPolicy) -> TaskMaterial:
             chunk_length=policy.settings.chunk_length,
         )
     # Held-out demonstrations are cut along with the others, so that their phases mean the same.
-    everything = run.segmenter.segment([*demos["train"], *demos["heldout"]])
+    everything = run.segmenter_of(task.name).segment([*demos["train"], *demos["heldout"]])
     train_cut = everything[: len(demos["train"])]
     offsets = frames["train"].offsets
     prepared = PreparedTask(

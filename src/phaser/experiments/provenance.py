@@ -46,7 +46,7 @@ def command_of(run: Run) -> str:
         words += ["--budget", str(run.frames_per_task)]
     if run.bytes_per_task:
         words += ["--budget-bytes", str(run.bytes_per_task)]
-    if run.preset not in PRESETS or run.method_name not in METHODS:
+    if run.preset not in PRESETS or run.method_name not in METHODS or run.annotations:
         return shlex.join([*words, "--from", "run.json"])
     named = METHODS[run.method_name]
     if run.frames_per_task:

@@ -11,11 +11,13 @@ from cattrs.strategies import configure_tagged_union
 
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.files import read_json
+from phaser.core.ports import Segmenter
 from phaser.memory.codecs import ImageCodec
 from phaser.memory.nothing import Nothing
 from phaser.memory.reservoir import Reservoir
 from phaser.methods.method import DrawRule, KeepRule, Method
 from phaser.methods.table import METHODS
+from phaser.phases.annotated import Annotated, Annotation, stages_of
 from phaser.phases.autopc import AutoPC
 from phaser.policies.tiny import Tiny
 from phaser.suites.metaworld import MetaWorld
@@ -75,6 +77,8 @@ class Run:
     suite: MetaWorld = field(default_factory=MetaWorld)
     policy: Tiny = field(default_factory=Tiny)
     segmenter: AutoPC = field(default_factory=AutoPC)
+    annotations: tuple[Annotation, ...] = ()
+    """Phases by task that take the place of Auto-PC's own; from a file with --phases."""
     fit: Fit = field(default_factory=Fit)
     evaluation: Evaluation = field(default_factory=Evaluation)
     storage: Storage = field(default_factory=Storage)
@@ -83,6 +87,14 @@ class Run:
     def __post_init__(self) -> None:
         if self.seed < 0:
             raise BadInput(f"seed {self.seed}; expected 0 or more")
+        if self.annotations:
+            annotated = sorted(one.task for one in self.annotations)
+            names = sorted(task.name for task in self.suite.tasks())
+            if annotated != names:
+                raise BadInput(
+                    f"phases of {', '.join(annotated)} for the tasks {', '.join(names)}; "
+                    "name the file again with --phases"
+                )
         frames = self.method.keep.frames_per_task
         if self.bytes_per_task is not None and frames != UNUSED_FRAMES:
             raise BadInput(
@@ -108,6 +120,24 @@ class Run:
         if isinstance(self.method.keep, Nothing):
             return self
         return replace(self, method=self.method.with_budget(UNUSED_FRAMES), storage=storage)
+
+    def with_phases(self, path: Path) -> Run:
+        """The phases of a stage_info.json, which must know every task of the run."""
+        tasks = self.suite.tasks()
+        found = (Annotation(task=task.name, phases=stages_of(path, task).phases) for task in tasks)
+        return replace(self, annotations=tuple(found))
+
+    def segmenter_of(self, task: str) -> Segmenter:
+        """What cuts the demonstrations of a task: its annotation, else Auto-PC."""
+        if not self.annotations:
+            return self.segmenter
+        (annotation,) = (one for one in self.annotations if one.task == task)
+        return Annotated(annotation=annotation, auto=self.segmenter)
+
+    @property
+    def most_phases(self) -> int:
+        """No task is cut into more."""
+        return max((len(one.phases) for one in self.annotations), default=self.segmenter.max_phases)
 
     @property
     def frames_per_task(self) -> int:

@@ -10,13 +10,13 @@ import numpy as np
 from jaxtyping import Float
 
 from phaser.core.demonstration import FrameRef, Task
-from phaser.core.errors import BadInput, UnknownName
+from phaser.core.errors import BadInput
 from phaser.core.memory import Memory, PreparedTask
 from phaser.core.ports import LossProbe, Segmenter
 from phaser.memory.store import Store
 from phaser.methods.method import Method
+from phaser.phases.annotated import stages_of
 from phaser.phases.autopc import AutoPC
-from phaser.phases.stage_info import read_stage_info
 from phaser.replay.columns import Columns
 from phaser.replay.encoding import Encoders, check_comparable, without_encoders
 from phaser.replay.recording import Recording
@@ -36,11 +36,7 @@ def segmenter_for(phases: Segmenter | Path | str | None, task: Task, method: Met
         return AutoPC(boundaries=method.boundaries)
     if not isinstance(phases, Path | str):
         return phases
-    stages = read_stage_info(Path(phases))
-    by_instruction = {one.instruction: one for one in stages.values()}
-    found = stages.get(task.name) or by_instruction.get(task.instruction)
-    if found is None:
-        raise UnknownName(f"task of {phases}", task.name, stages)
+    found = stages_of(Path(phases), task)
     return found.episode_segmenter() if found.episodes else found.segmenter()
 
 
