@@ -116,7 +116,7 @@ class BrokenDraw:
                     step = int(rng.integers(1000))
                 if fault == "constant":
                     step = 0
-                drawn = inner.next(count, step)
+                drawn = list(inner.next(count, step))
                 if fault == "short":
                     drawn = drawn[:-1]
                 if fault == "stray" and drawn:

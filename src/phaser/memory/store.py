@@ -143,6 +143,7 @@ class Store:
 
     def read(self, refs: Sequence[FrameRef]) -> list[Sample]:
         """The samples of these frames, in this order; a frame may be asked for twice."""
+        refs = list(refs)
         positions: dict[str, list[int]] = {}
         for position, ref in enumerate(refs):
             positions.setdefault(ref.task, []).append(position)

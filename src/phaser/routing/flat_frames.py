@@ -1,13 +1,14 @@
 """All stored frames one after the other, so that a draw touches memory once per frame it takes.
 
 Following a bucket to its frames costs several cache misses for each frame drawn, which at 10^5
-phases is most of a draw. Frames stay numbers, 20 bytes each, and become objects when drawn.
+phases is most of a draw. Frames stay numbers, 20 bytes each, and become objects when looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 from jaxtyping import Int32, Int64
@@ -41,10 +42,48 @@ class FlatFrames:
             frames=np.concatenate([nothing, *(frames for _, frames in parts)]),
         )
 
-    def take(self, positions: Int64[np.ndarray, "count"]) -> list[FrameRef]:
-        names = self.names
-        columns = (column[positions].tolist() for column in (self.tasks, self.demos, self.frames))
-        return [FrameRef(names[task], demo, at) for task, demo, at in zip(*columns, strict=True)]
+    def take(self, positions: Int64[np.ndarray, "count"]) -> DrawnFrames:
+        return DrawnFrames(self, positions)
+
+
+class DrawnFrames(Sequence[FrameRef]):
+    """The frames at some positions, in their order; making the objects costs more than drawing."""
+
+    __slots__ = ("_flat", "_positions")
+
+    def __init__(self, flat: FlatFrames, positions: Int64[np.ndarray, "count"]) -> None:
+        self._flat = flat
+        self._positions = positions
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    @overload
+    def __getitem__(self, index: int) -> FrameRef: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> DrawnFrames: ...
+
+    def __getitem__(self, index: int | slice) -> FrameRef | DrawnFrames:
+        if isinstance(index, slice):
+            return DrawnFrames(self._flat, self._positions[index])
+        flat, at = self._flat, self._positions[index]
+        return FrameRef(flat.names[flat.tasks[at]], int(flat.demos[at]), int(flat.frames[at]))
+
+    def __iter__(self) -> Iterator[FrameRef]:
+        flat, at = self._flat, self._positions
+        columns = (column[at].tolist() for column in (flat.tasks, flat.demos, flat.frames))
+        return (FrameRef(flat.names[task], d, f) for task, d, f in zip(*columns, strict=True))
+
+    def __eq__(self, other: object) -> bool:
+        """Equal to any sequence of the same frames in the same order."""
+        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"DrawnFrames({list(self)!r})"
 
 
 def _numbers(bucket: Bucket) -> tuple[Int64[np.ndarray, "count"], Int64[np.ndarray, "count"]]:

@@ -46,7 +46,7 @@ class WeightedSampler:
     def weights(self) -> Float[np.ndarray, "buckets"]:
         return self.probabilities
 
-    def next(self, count: int, step: int) -> list[FrameRef]:
+    def next(self, count: int, step: int) -> Sequence[FrameRef]:
         """`count` frames for this step; none while the memory is empty."""
         if not self.buckets:
             return []

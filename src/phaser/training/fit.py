@@ -108,7 +108,7 @@ class Fit:
         """The global batch of one step: rehearsed frames first, the rest from the current task."""
         rehearsed = sampler.next(round(self.batch_size * self.rehearsed_share), step)
         chosen = stream.at_step(step).integers(len(current), size=self.batch_size - len(rehearsed))
-        return rehearsed + [current[k] for k in chosen]
+        return [*rehearsed, *(current[k] for k in chosen)]
 
     def _rate(self, step: int, steps: int) -> float:
         start = self.decay_after * steps
