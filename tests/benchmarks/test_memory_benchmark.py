@@ -59,7 +59,9 @@ def test_lists_hold_every_frame_as_a_copy():
 
 
 def test_torchrl_holds_the_same_frames(tmp_path: Path):
-    pytest.importorskip("torchrl", reason="needs TorchRL, which is installed for the benchmark only")
+    pytest.importorskip(
+        "torchrl", reason="needs TorchRL, which is installed for the benchmark only"
+    )
     buffer, content = TorchRLMemmap(tmp_path), tiny()
     buffer.fill(LAYOUT, content)
     index = buffer.choose(0)

@@ -69,6 +69,8 @@ class Replay:
     """Images (count, height, width, 3) to vectors; None: EfficientNet-lite0."""
     probe: SampleProbe | None = None
     """Losses of a list of samples under the policy; only methods that draw by loss need it."""
+    read_ahead: bool = True
+    """Read the next step's samples in a thread while the current step is trained on."""
     rank: int | None = None
     world_size: int | None = None
     """Where this process stands among others; None: as `torch.distributed` says."""
@@ -150,6 +152,7 @@ class Replay:
             ranks=ranks,
             keep=lambda: self._keep(new, ranks),
             step=start_step,
+            read_ahead=self.read_ahead,
         )
 
     def _open(self, ranks: Ranks) -> Store:

@@ -14,10 +14,12 @@ from phaser.core.errors import BadInput
 from phaser.core.memory import PhaseId
 from phaser.core.ports import Sampler
 from phaser.memory.store import Store
+from phaser.replay.ahead import ReadAhead
 from phaser.replay.mixing import batch_size, mixed, num_rehearsed
 from phaser.replay.ranks import Ranks
 from phaser.replay.samples import user_form
 from phaser.replay.tensors import collated
+from phaser.routing.samplers import WeightedSampler
 
 Collate = Callable[[list[Any]], Any]
 
@@ -38,11 +40,16 @@ class ReplayTask:
     """Stores the task's frames; called once, by `finish`."""
     step: int = 0
     """How many draws were made; set it to resume."""
+    read_ahead: bool = True
     _finished: bool = field(default=False, init=False)
     _had_room: bool = field(default=False, init=False)
     _some_sample: Any = field(default=None, init=False)
     _alone: dict[bool, Any] = field(default_factory=dict, init=False)
     """A batch of that one sample, by whether batches come as lists of samples."""
+    _ahead: ReadAhead = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._ahead = ReadAhead(read=self._read_step)
 
     def mix(self, batch: Any) -> Any:
         """The batch with its last samples replaced by rehearsed ones; unchanged on a first task.
@@ -58,21 +65,19 @@ class ReplayTask:
             self._alone[is_list] = self._collated([self._example()], is_list=is_list)
         size = batch_size(batch, self._alone[is_list])
         count = num_rehearsed(size, self.share)
-        refs = self._draw(count)
-        if not refs:
+        samples = self._draw(count)
+        if not samples:
             self._check_room(size)
             return batch
         self._had_room = True
-        return mixed(
-            batch, self._collated(self._read(refs), is_list=is_list), size=size, count=count
-        )
+        return mixed(batch, self._collated(samples, is_list=is_list), size=size, count=count)
 
     def sample(self, count: int) -> Any:
         """That many rehearsed samples: a list, or a batch where Replay was given `collate`.
 
         An empty list on a first task, when nothing is stored yet.
         """
-        samples = self._read(self._draw(count))
+        samples = self._draw(count)
         return self.collate(samples) if self.collate and samples else samples
 
     @property
@@ -106,6 +111,7 @@ class ReplayTask:
     def finish(self) -> None:
         """Keep the task's frames, as leaving the `with` block does; a second call does nothing."""
         if not self._finished:
+            self._ahead.close()
             self.keep()
             self._finished = True
 
@@ -122,6 +128,7 @@ class ReplayTask:
             self.finish()
         # After an error, what was learnt of the task is unknown: nothing of it is kept.
         self._finished = True
+        self._ahead.close()
 
     def _is_list_of_samples(self, batch: Any) -> bool:
         """Without a collate function a list may be samples as they are, or a collated tuple."""
@@ -137,12 +144,21 @@ class ReplayTask:
             self._some_sample = self._read(self.store.memory.buckets[0].frames[:1])[0]
         return self._some_sample
 
-    def _draw(self, count: int) -> Sequence[Any]:
+    def _draw(self, count: int) -> list[Any]:
+        """The samples of this step; counts as a step also where there are none."""
         if self._finished:
             raise BadInput(f"task {self.name!r} is finished; draw inside its `with` block")
-        drawn = self.sampler.next(count * self.ranks.world_size, self.step) if count else []
-        self.step += 1
-        return self.ranks.slice(drawn)
+        step, self.step = self.step, self.step + 1
+        if not count or not self.num_stored:
+            return []
+        # Only draws by fixed weights can be made before their step.
+        is_pure = isinstance(self.sampler, WeightedSampler)
+        read = self._ahead if self.read_ahead and is_pure else self._read_step
+        return read(step, count)
+
+    def _read_step(self, step: int, count: int) -> list[Any]:
+        drawn = self.sampler.next(count * self.ranks.world_size, step)
+        return self._read(self.ranks.slice(drawn))
 
     def _read(self, refs: Sequence[Any]) -> list[Any]:
         return [user_form(one) for one in self.store.read(refs)] if refs else []
