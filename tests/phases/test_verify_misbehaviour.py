@@ -2,30 +2,19 @@
 
 import json
 import logging
-import sys
 import traceback
-from pathlib import Path
 
 import pytest
+from chat_server import Reply, serving
+from verifying import DEMOS, GOOD, KEY, changed, decision, find, phase, phases_without, verifier
 
 from phaser.core.errors import BadInput
 from phaser.phases.autopc import AutoPC
 from phaser.phases.verify import SIGNAL_SOURCE, VERIFIED_SOURCE
 from phaser.phases.vlm_server import VlmServer
 
-sys.path.append(str(Path(__file__).parent))
-from chat_server import Reply, serving
-from verifying import DEMOS, GOOD, KEY, changed, decision, find, phase, phases_without, verifier
-
 pytest.importorskip("openai", reason="the extra 'vlm' is not installed")
-
-
-@pytest.fixture(autouse=True)
-def _environment(monkeypatch):
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "OPENAI_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
-    monkeypatch.setenv("PHASER_VLM_KEY", KEY)
+pytestmark = pytest.mark.usefixtures("only_our_key")
 
 
 BAD_ANSWERS = {

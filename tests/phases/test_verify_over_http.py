@@ -2,29 +2,18 @@
 
 import json
 import socket
-import sys
-from pathlib import Path
 
 import pytest
+from chat_server import Reply, serving
+from verifying import DEMOS, FOUND, GOOD, find, verifier
 
 from phaser.core.errors import BrokenFile
 from phaser.phases.stage_info import read_stage_info, write_stage_info
 from phaser.phases.verify import VERIFIED_SOURCE
 from phaser.phases.vlm import Spending
 
-sys.path.append(str(Path(__file__).parent))
-from chat_server import Reply, serving
-from verifying import DEMOS, FOUND, GOOD, KEY, find, verifier
-
 pytest.importorskip("openai", reason="the extra 'vlm' is not installed")
-
-
-@pytest.fixture(autouse=True)
-def _environment(monkeypatch):
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "OPENAI_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
-    monkeypatch.setenv("PHASER_VLM_KEY", KEY)
+pytestmark = pytest.mark.usefixtures("only_our_key")
 
 
 def test_the_made_up_demonstration_has_two_candidates():
