@@ -26,7 +26,7 @@ from benchmarks.memory_contents import Content, Layout, recorded, tiny
 from benchmarks.memory_opening import opening
 from benchmarks.memory_systems import DecodedLists, PhaserStore, System, TorchRLMemmap
 from benchmarks.memory_tables import markdown
-from phaser.core.files import write_json, write_text
+from benchmarks.publishing import publish
 from phaser.routing.routed import Routed
 
 RECORDED = ((1_000, 10), (10_000, 100))
@@ -61,9 +61,7 @@ def main() -> None:
         if frames <= chosen.largest
     ]
     found = {"versions": _versions(), "rows": rows}
-    write_json(chosen.out / "memory.json", found)
-    write_text(chosen.out / "memory.md", markdown(rows))
-    print(markdown(rows))
+    publish(chosen.out, "memory", found, markdown(rows))
 
 
 def measured(content: Content, layout: Layout, *, rounds: int) -> dict[str, Any]:

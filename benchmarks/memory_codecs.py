@@ -18,8 +18,8 @@ import torch
 from accelerate import Accelerator
 
 from benchmarks.interleaved import Ratio, seconds_per_call
+from benchmarks.publishing import publish
 from phaser.core.demonstration import Demo, FrameRef, Task
-from phaser.core.files import write_json, write_text
 from phaser.core.memory import Memory
 from phaser.core.streams import Streams
 from phaser.experiments.allocator import keep_freed_memory
@@ -50,9 +50,7 @@ def main() -> None:
     torch.set_num_threads(1)
     keep_freed_memory()
     found = measure(pairs=chosen.pairs, seeds=chosen.seeds)
-    write_json(chosen.out / "memory_codecs.json", found)
-    write_text(chosen.out / "memory_codecs.md", markdown(found))
-    print(markdown(found))
+    publish(chosen.out, "memory_codecs", found, markdown(found))
 
 
 def measure(*, pairs: int, seeds: int) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from benchmarks import segmentation_tables
 from benchmarks.boundary_rules import OURS, RULES, Find, Rule, rules
 from benchmarks.carrying import carried_errors, event_share, whole_agreement
 from benchmarks.f1_differences import difference
+from benchmarks.publishing import publish
 from benchmarks.stage_truth import Example, TaskExamples, examples, roll_out, segmentation
 from phaser.core.demonstration import ActionLayout, Demo
-from phaser.core.files import write_json, write_text
 from phaser.phases.agreement import agreement
 from phaser.phases.align import Alignment
 from phaser.phases.candidates import candidates
@@ -37,9 +37,7 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", default=list(INSTRUCTIONS), help="fewer, to try")
     chosen = parser.parse_args()
     found = measure(chosen.tasks)
-    write_json(chosen.out / "segmentation.json", found)
-    write_text(chosen.out / "segmentation.md", segmentation_tables.markdown(found))
-    print(segmentation_tables.markdown(found))
+    publish(chosen.out, "segmentation", found, segmentation_tables.markdown(found))
 
 
 def measure(names: Sequence[str]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import torch
 from accelerate import Accelerator
 
 from benchmarks.interleaved import Ratio
-from phaser.core.files import write_json, write_text
+from benchmarks.publishing import publish
 from phaser.core.memory import Memory
 from phaser.core.streams import Streams
 from phaser.experiments.allocator import keep_freed_memory
@@ -56,9 +56,7 @@ def main() -> None:
     torch.set_num_threads(1)
     keep_freed_memory()
     found = measure(num_tasks=chosen.tasks, rounds=chosen.rounds)
-    write_json(chosen.out / "training_step.json", found)
-    write_text(chosen.out / "training_step.md", markdown(found))
-    print(markdown(found))
+    publish(chosen.out, "training_step", found, markdown(found))
 
 
 def measure(*, num_tasks: int, rounds: int) -> dict[str, Any]:

@@ -14,13 +14,12 @@ from phaser.cli.execution import require_frames_for_phases, settings_folder, wat
 from phaser.cli.output import require_writable, show, write_pages
 from phaser.cli.recordings import require_simulator
 from phaser.cli.settings import overridden, settings_help
-from phaser.core.errors import BadInput, BrokenFile
-from phaser.core.files import read_json
+from phaser.core.errors import BadInput
 from phaser.experiments.cell import run_cell
 from phaser.experiments.grid import is_finished
 from phaser.experiments.position import POSITION, Position
 from phaser.experiments.presets import preset
-from phaser.experiments.run import Run, run_from, settings_of
+from phaser.experiments.run import Run, run_from, settings_in, settings_of
 from phaser.experiments.sameness import other_commit
 from phaser.methods.table import method
 
@@ -159,11 +158,7 @@ def _help(parser: Parser, name: str, words: Sequence[str]) -> str:
 
 
 def _with_file(run: Run, path: Path) -> Run:
-    written = read_json(path)
-    settings = written.get("settings") if isinstance(written, dict) else None
-    if not isinstance(settings, dict):
-        raise BrokenFile(f"{path} has no 'settings'; expected the run.json of a run folder")
-    return run_from(_layered(settings_of(run), settings), source=str(path))
+    return run_from(_layered(settings_of(run), settings_in(path)), source=str(path))
 
 
 def _layered(below: Any, above: Any) -> Any:

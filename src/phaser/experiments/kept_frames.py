@@ -94,7 +94,7 @@ class KeptFrames:
         ]
 
     def _phase_rows(self, task: PreparedTask, buckets: Sequence[Bucket]) -> list[Row]:
-        stride = getattr(self.run.method.keep, "stride", None)
+        stride = stride_of(self.run.method.keep)
         return phase_rows(task, buckets, stride=stride)
 
     def _require_same(

@@ -187,9 +187,15 @@ def run_from(settings: dict[str, Any], *, source: str) -> Run:
         raise BadInput(f"{source} does not describe a run: {causes}") from error
 
 
+def settings_in(path: Path) -> dict[str, Any]:
+    """The settings in a `run.json`, not yet looked at."""
+    written = read_json(path)
+    settings = written.get("settings") if isinstance(written, dict) else None
+    if not isinstance(settings, dict):
+        raise BrokenFile(f"{path} has no 'settings'; expected the run.json of a run folder")
+    return settings
+
+
 def run_from_file(path: Path) -> Run:
     """Repeat a run from its `run.json`."""
-    written = read_json(path)
-    if not isinstance(written, dict) or "settings" not in written:
-        raise BrokenFile(f"{path} has no 'settings'; expected the run.json of a run folder")
-    return run_from(written["settings"], source=str(path))
+    return run_from(settings_in(path), source=str(path))

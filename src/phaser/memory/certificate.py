@@ -8,6 +8,7 @@ from typing import Any
 
 from phaser.core.errors import BudgetMismatch
 from phaser.core.memory import Bucket, PreparedTask
+from phaser.core.ports import Keep
 from phaser.memory.allocation import RULE
 from phaser.memory.frames import frames_of_phase
 
@@ -41,6 +42,11 @@ def phase_rows(task: PreparedTask, buckets: Sequence[Bucket], *, stride: int | N
             row["shortfall"] = max(0, share - row["frames"])
             row["redistributed"] = max(0, row["frames"] - share)
     return rows
+
+
+def stride_of(keep: Keep) -> int | None:
+    """The stride of a rule that shares a budget among phases; None where a rule knows none."""
+    return getattr(keep, "stride", None)
 
 
 def certificate(rows: Sequence[Row]) -> dict[str, Any]:

@@ -36,11 +36,6 @@ def candidates(demo: Demo, rules: SignalRules) -> tuple[Candidate, ...]:
     )
 
 
-def evidence_at(demo: Demo, step: int, rules: SignalRules) -> frozenset[str]:
-    """What happens around a step, whether or not it is a candidate."""
-    return _evidence(signals(demo, rules), [step], rules)[0]
-
-
 def _separated_peaks(score: Float[np.ndarray, "frames"], rules: SignalRules) -> list[int]:
     """Highest first; ties go to the earlier step, so that the result does not depend on sorting."""
     is_peak = score > 0

@@ -22,10 +22,9 @@ from phaser.core.errors import BadInput
 from phaser.core.memory import PreparedTask
 from phaser.core.ports import Segmenter
 from phaser.core.streams import Streams
-from phaser.memory.certificate import phase_rows
+from phaser.memory.certificate import phase_rows, stride_of
 from phaser.memory.codecs import ImageCodec
 from phaser.memory.manifest import MANIFEST
-from phaser.memory.phase_buckets import PhaseBuckets
 from phaser.memory.sample import NewTask
 from phaser.memory.store import Store
 from phaser.methods.method import Method
@@ -176,7 +175,7 @@ class Replay:
 
     def _chosen(self, task: PreparedTask, recording: Recording, store: Store) -> NewTask:
         """What the task will leave behind, checked as far as it can be before it is learnt."""
-        codec, rule = self.image_codec, self.rules.keep
+        codec = self.image_codec
 
         def sample_of(ref: FrameRef) -> Any:
             return stored_form(recording.sample(ref))
@@ -192,9 +191,7 @@ class Replay:
             task=task.task,
             buckets=buckets,
             sample_of=sample_of,
-            phases=phase_rows(
-                task, buckets, stride=rule.stride if isinstance(rule, PhaseBuckets) else None
-            ),
+            phases=phase_rows(task, buckets, stride=stride_of(self.rules.keep)),
             source=self._source(recording),
         )
 

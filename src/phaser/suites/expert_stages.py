@@ -17,9 +17,9 @@ from phaser.core.errors import BadInput
 from phaser.demos.lerobot import open_dataset
 from phaser.suites.metaworld_env import MetaWorldEnv
 from phaser.suites.recorded_stages import read_stages, write_stages
-from phaser.suites.recording import LAYOUT, Recording, demonstrate
+from phaser.suites.recording import LAYOUT, Recording, follow_expert
 from phaser.suites.seeds import SEEDS
-from phaser.suites.staged_expert import Stage, StagedExpert
+from phaser.suites.staged_expert import Stage
 
 SHORTEST_STAGE = 5
 """Stages shorter than this many steps are a transition or a flicker, not a stage of their own."""
@@ -42,29 +42,17 @@ def staged_demo(
     env: MetaWorldEnv, seed: int, *, index: int = 0, recording: Recording | None = None
 ) -> StagedDemo | None:
     """The demonstration that `record_episode` records for this seed, unseen by any camera."""
-    recording = recording or Recording()
-    expert = StagedExpert(env.task.name)
-    states: list[np.ndarray] = []
-    actions: list[np.ndarray] = []
-    stages: list[Stage] = []
-
-    def decide() -> np.ndarray:
-        action, stage = expert.decide(env.full_state)
-        states.append(env.full_state[:4])
-        actions.append(action)
-        stages.append(stage)
-        return action
-
-    if not demonstrate(env, seed, recording, decide):
+    followed = follow_expert(env, seed, recording or Recording(), lambda: env.full_state[:4].copy())
+    if followed is None:
         return None
     demo = Demo(
         task=env.task.name,
         index=index,
-        actions=np.array(actions, np.float32),
-        states=np.array(states, np.float32),
+        actions=followed.actions,
+        states=np.array(followed.seen, np.float32),
         layout=LAYOUT,
     )
-    return StagedDemo(demo=demo, stages=tuple(stages))
+    return StagedDemo(demo=demo, stages=followed.stages)
 
 
 def staged_demos(

@@ -7,13 +7,13 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+from jaxtyping import Float
 
 from phaser.core.demonstration import ActionLayout, Task
 from phaser.core.errors import BadInput
-from phaser.core.ports import Observation
 from phaser.core.streams import Streams
 from phaser.demos.lerobot_layout import Shapes, Sidecar
 from phaser.demos.lerobot_writer import Episode, write_dataset
@@ -37,6 +37,7 @@ FORMAT = 1
 """Raise when recordings of the same settings would come out different."""
 
 SPLITS = ("train", "heldout")
+Seen = TypeVar("Seen")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,45 +138,54 @@ def record_episode(
     env: MetaWorldEnv, seed: int, recording: Recording
 ) -> tuple[Episode, tuple[Stage, ...]] | None:
     """One demonstration and its expert's stage at every step; nothing when it is not solved."""
-    expert = StagedExpert(env.task.name)
-    observations: list[Observation] = []
-    actions: list[np.ndarray] = []
-    stages: list[Stage] = []
-
-    def decide() -> np.ndarray:
-        observations.append(env.observe())
-        action, stage = expert.decide(env.full_state)
-        actions.append(action)
-        stages.append(stage)
-        return action
-
-    if not demonstrate(env, seed, recording, decide):
+    followed = follow_expert(env, seed, recording, env.observe)
+    if followed is None:
         return None
+    seen = followed.seen
     episode = Episode(
         instruction=env.task.instruction,
-        actions=np.array(actions, np.float32),
-        states=np.array([seen.state for seen in observations], np.float32),
-        images={name: np.stack([seen.images[name] for seen in observations]) for name in CAMERAS},
+        actions=followed.actions,
+        states=np.array([one.state for one in seen], np.float32),
+        images={name: np.stack([one.images[name] for one in seen]) for name in CAMERAS},
     )
-    return episode, tuple(stages)
+    return episode, followed.stages
 
 
-def demonstrate(
-    env: MetaWorldEnv, seed: int, recording: Recording, decide: Callable[[], np.ndarray]
-) -> bool:
-    """Carry out what `decide` says, with noise on the motion; whether the task was solved.
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Followed(Generic[Seen]):
+    """A solved demonstration: what was seen, commanded and meant at every step."""
+
+    seen: tuple[Seen, ...]
+    actions: Float[np.ndarray, "frames action"]
+    stages: tuple[Stage, ...]
+
+
+def follow_expert(
+    env: MetaWorldEnv, seed: int, recording: Recording, look: Callable[[], Seen]
+) -> Followed[Seen] | None:
+    """Carry out what the expert says, with noise on the motion; nothing when it is not solved.
 
     Goes on for a few steps after success, so that the demonstration shows the solved task.
     """
+    expert = StagedExpert(env.task.name)
     noise = Streams(seed).named("expert noise", env.task.name)()
+    seen: list[Seen] = []
+    actions: list[np.ndarray] = []
+    stages: list[Stage] = []
     env.place(seed)
     steps_left, solved = recording.max_steps, False
     while steps_left > 0:
-        executed = decide().copy()
+        seen.append(look())
+        action, stage = expert.decide(env.full_state)
+        actions.append(action)
+        stages.append(stage)
+        executed = action.copy()
         executed[list(LAYOUT.motion)] += noise.normal(0.0, recording.noise, len(LAYOUT.motion))
         success = env.step(executed)
         steps_left -= 1
         if success and not solved:
             solved = True
             steps_left = min(steps_left, recording.steps_after_success - 1)
-    return solved
+    if not solved:
+        return None
+    return Followed(seen=tuple(seen), actions=np.array(actions, np.float32), stages=tuple(stages))
