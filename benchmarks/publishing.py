@@ -1,4 +1,4 @@
-"""What a benchmark leaves: its numbers as JSON, its tables as markdown, the tables on the screen."""
+"""What a benchmark leaves: its numbers as JSON, its tables as markdown and on the screen."""
 
 from pathlib import Path
 from typing import Any
