@@ -17,7 +17,7 @@ from phaser.core.memory import Bucket, Memory, PreparedTask
 from phaser.core.streams import Stream
 from phaser.experiments.prepare import TaskMaterial
 from phaser.experiments.run import Run, settings_of
-from phaser.memory.certificate import Row, phase_rows
+from phaser.memory.certificate import Row, phase_rows, stride_of
 from phaser.memory.codecs import ImageCodec
 from phaser.memory.manifest import MANIFEST
 from phaser.memory.sample import NewTask
