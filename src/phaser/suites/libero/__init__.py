@@ -1,0 +1,1 @@
+"""LIBERO (Liu et al., 2023), the paper's benchmark: Goal, Long, Spatial and Object."""
