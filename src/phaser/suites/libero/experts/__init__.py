@@ -1,0 +1,1 @@
+"""Scripted experts for LIBERO: they look at the simulator itself and compose a few moves."""
