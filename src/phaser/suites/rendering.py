@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from phaser.suites.libraries import mujoco
+from phaser.suites.renderer import Renderer
 
 IMAGE_SIZE = 96
 CORNER: dict[str, Any] = {
@@ -49,46 +50,28 @@ class Cameras:
     """Both cameras of one simulator, sharing one renderer, made when first used."""
 
     def __init__(self, model: Any, data: Any) -> None:
-        self._renderer: Any = None
         simplify(model)
-        self._model, self._data = model, data
+        without = ("SHADOW", "REFLECTION", "SKYBOX", "HAZE")
+        self._renderer = Renderer(model, data, size=IMAGE_SIZE, without=without)
         self._corner: Any = None
 
     def read(self) -> dict[str, UInt8[np.ndarray, "height width 3"]]:
-        if self._renderer is None:
-            self._open()
-        return {name: self._draw(camera) for name, camera in CAMERAS.items()}
+        if self._corner is None:
+            self._corner = _corner()
+        return {
+            name: self._renderer.draw(camera or self._corner) for name, camera in CAMERAS.items()
+        }
 
     def close(self) -> None:
-        """Free the GL objects of this renderer, and only of this one.
+        self._renderer.close()
 
-        MuJoCo frees them in whichever context is current, which breaks the other renderers of
-        the process; so ours is made current first.
-        """
-        renderer, self._renderer = self._renderer, None
-        if renderer is None:
-            return
-        renderer._gl_context.make_current()
-        renderer._mjr_context.free()
-        renderer._mjr_context = None
-        renderer.close()
 
-    def __del__(self) -> None:
-        self.close()
-
-    def _draw(self, camera: str | None) -> UInt8[np.ndarray, "height width 3"]:
-        self._renderer.update_scene(self._data, camera=camera or self._corner)
-        return self._renderer.render().copy()
-
-    def _open(self) -> None:
-        library = mujoco()
-        self._renderer = library.Renderer(self._model, IMAGE_SIZE, IMAGE_SIZE, max_geom=2000)
-        flags = library.mjtRndFlag
-        for name in ("SHADOW", "REFLECTION", "SKYBOX", "HAZE"):
-            self._renderer.scene.flags[getattr(flags, f"mjRND_{name}")] = 0
-        self._corner = library.MjvCamera()
-        self._corner.type = library.mjtCamera.mjCAMERA_FREE
-        self._corner.lookat[:] = CORNER["lookat"]
-        self._corner.distance = CORNER["distance"]
-        self._corner.azimuth = CORNER["azimuth"]
-        self._corner.elevation = CORNER["elevation"]
+def _corner() -> Any:
+    library = mujoco()
+    camera = library.MjvCamera()
+    camera.type = library.mjtCamera.mjCAMERA_FREE
+    camera.lookat[:] = CORNER["lookat"]
+    camera.distance = CORNER["distance"]
+    camera.azimuth = CORNER["azimuth"]
+    camera.elevation = CORNER["elevation"]
+    return camera

@@ -1,0 +1,145 @@
+"""The protocol as data: all that moves a success rate without anybody learning anything.
+
+A policy that was trained under one protocol and is evaluated under another loses 10 to 40 points,
+silently. So the protocol is one value, named, stored with every result and checked by `doctor`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+from jaxtyping import Float, UInt8
+
+from phaser.core.errors import BadInput, UnknownName
+
+CAMERAS = ("agentview", "robot0_eye_in_hand")
+Orientation = Literal["opengl", "upright", "rotated"]
+Quality = Literal["official", "fast"]
+Gripper = Literal["minus-opens", "one-opens"]
+State = Literal["pose", "pose-from-down", "joints"]
+Success = Literal["once", "at-end"]
+Fixtures = Literal["by-state", "in-sequence"]
+
+OPENVLA_LIMITS = (
+    ("libero-spatial", 220),
+    ("libero-object", 280),
+    ("libero-goal", 300),
+    ("libero-10", 520),
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Protocol:
+    """How a policy sees LIBERO, acts in it and is judged."""
+
+    name: str
+    cameras: tuple[str, ...] = CAMERAS
+    image_size: int = 256
+    """Pixels of a side."""
+    orientation: Orientation = "rotated"
+    """"opengl": rows from bottom to top, as robosuite gives them. "upright": as a camera would
+    see. "rotated": the first turned by 180 degrees, which mirrors the scene."""
+    quality: Quality = "official"
+    """"fast": no multisampling and no reflections; four times quicker on a CPU."""
+    wait_steps: int = 10
+    """Steps at the start in which nothing is commanded, so that objects settle."""
+    wait_gripper: float = -1.0
+    """What the gripper is told meanwhile, in the simulator's own sign."""
+    control_hz: int = 20
+    step_limits: tuple[tuple[str, int], ...] = OPENVLA_LIMITS
+    """Control steps of an episode by suite, without the waiting."""
+    gripper: Gripper = "minus-opens"
+    """"minus-opens": the policy speaks the simulator's language, -1 opens, +1 closes.
+    "one-opens": it gives 0 to close and 1 to open; at 0.5 and above it opens."""
+    state: State = "pose"
+    """"pose": position, axis-angle and both fingers. "joints": seven joints and both fingers.
+    "pose-from-down": as "pose", the turn counted from a hand that points straight down, which is
+    continuous where the first jumps between +pi and -pi."""
+    success: Success = "once"
+    """"once": the episode ends, solved, at the first step that fulfils the goal. "at-end": the goal
+    must hold when the step limit is reached."""
+    fixtures: Fixtures = "by-state"
+    """Cabinets and stoves are placed at random (within 1 cm) at each reset, which the official
+    initial states do not fix. "by-state": seeded with `seed` plus the number of the initial state.
+    "in-sequence": seeded once with `seed`, so that it depends on how many resets came before."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        kinds = {"orientation": Orientation, "quality": Quality, "gripper": Gripper}
+        kinds |= {"state": State, "success": Success, "fixtures": Fixtures}
+        for field, kind in kinds.items():
+            if getattr(self, field) not in get_args(kind):
+                raise UnknownName(f"{field} of a protocol", getattr(self, field), get_args(kind))
+        if not self.cameras or self.image_size < 16:
+            raise BadInput(f"cameras {self.cameras} of {self.image_size} px; expected some, >= 16")
+        if min(self.wait_steps, self.seed) < 0 or not 1 <= self.control_hz <= 500:
+            raise BadInput(
+                f"wait_steps {self.wait_steps}, seed {self.seed}, control_hz {self.control_hz}; "
+                "expected none below 0, and 1 to 500 Hz"
+            )
+
+    def step_limit(self, suite: str) -> int:
+        limits = dict(self.step_limits)
+        if suite not in limits:
+            raise BadInput(f"protocol {self.name!r} has no step limit for {suite!r}")
+        return limits[suite]
+
+    def command(self, action: Float[np.ndarray, "7"]) -> Float[np.ndarray, "7"]:
+        """What the simulator is told when a policy says this."""
+        command = np.array(action, np.float64)
+        if command.shape != (7,):
+            raise BadInput(f"an action of shape {command.shape}; LIBERO takes 7 numbers")
+        if self.gripper == "one-opens":
+            command[6] = -1.0 if command[6] >= 0.5 else 1.0
+        return command
+
+    def oriented(self, upright: UInt8[np.ndarray, "height width 3"]) -> np.ndarray:
+        """An image as the policy sees it, from one as a camera would see it."""
+        if self.orientation == "upright":
+            return upright
+        turned = upright[::-1] if self.orientation == "opengl" else upright[:, ::-1]
+        return np.ascontiguousarray(turned)
+
+
+PROTOCOLS = {
+    one.name: one
+    for one in (
+        Protocol(name="openvla-oft", gripper="one-opens", fixtures="in-sequence"),
+        Protocol(name="starvla", gripper="one-opens", fixtures="in-sequence", seed=7),
+        Protocol(
+            name="libero-lifelong",
+            image_size=128,
+            orientation="opengl",
+            wait_steps=5,
+            wait_gripper=0.0,
+            step_limits=tuple((suite, 600) for suite, _ in OPENVLA_LIMITS),
+            state="joints",
+            fixtures="in-sequence",
+            seed=10000,
+        ),
+        Protocol(
+            name="phaser",
+            image_size=96,
+            orientation="upright",
+            quality="fast",
+            state="pose-from-down",
+        ),
+    )
+}
+"""Published protocols by name, and ours, which a CPU can afford.
+
+openvla-oft and starvla resize and crop what they see themselves; that belongs to those policies.
+"""
+
+
+def protocol_named(name: str) -> Protocol:
+    if name not in PROTOCOLS:
+        raise UnknownName("protocol", name, PROTOCOLS)
+    return PROTOCOLS[name]
+
+
+def changed(protocol: Protocol, **fields: object) -> Protocol:
+    """A variant under a name that says so: a changed protocol is no longer the published one."""
+    return replace(protocol, name=f"{protocol.name}, changed", **fields)  # type: ignore[arg-type]

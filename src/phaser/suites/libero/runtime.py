@@ -1,0 +1,100 @@
+"""Import LIBERO so that it asks nothing, writes nothing outside a private folder and fetches nothing.
+
+As it comes, `import libero.libero` asks a question on stdin, writes to the home folder, looks for
+assets on a hub, and robosuite under it opens a log file that belongs to whoever was first.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import os
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from functools import cache
+from importlib import metadata
+from io import StringIO
+from pathlib import Path
+from types import ModuleType
+
+from phaser.core.errors import MissingDependency
+from phaser.suites.libero.assets import package_folder
+from phaser.suites.libraries import mujoco
+
+INSTALL = "see docs/libero.md, or: pip install 'phaser-vla[libero]' and then the no-deps line"
+PACKAGES = {"hf-libero": "libero", "robosuite": "robosuite", "bddl": "bddl"}
+
+
+@cache
+def libero_envs() -> ModuleType:
+    """`libero.libero.envs`, which builds simulators; torch is not imported by it."""
+    require_packages()
+    mujoco()
+    with _quiet():
+        _settle_macros()
+        _settle_paths()
+        try:
+            import libero.libero.envs as envs
+        except ImportError as error:
+            raise MissingDependency(f"LIBERO does not import ({error}); {INSTALL}") from error
+    return envs
+
+
+def use_assets(folder: Path) -> None:
+    """From now on simulators are built from these meshes and textures, and from no others."""
+    libero_envs()
+    sys.modules["libero.libero"]._assets_path_cache = str(folder)  # type: ignore[attr-defined]
+
+
+def require_packages() -> None:
+    for package, module in PACKAGES.items():
+        if importlib.util.find_spec(module) is None:
+            raise MissingDependency(f"{package} is not installed; {INSTALL}")
+
+
+def versions() -> dict[str, str]:
+    """Versions that decide what is simulated and drawn."""
+    return {name: metadata.version(name) for name in (*PACKAGES, "mujoco", "numpy")}
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    with warnings.catch_warnings(), redirect_stdout(StringIO()):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _settle_macros() -> None:
+    """robosuite's settings, put in place before it reads them: no log file, no compiler."""
+    found = importlib.util.find_spec("robosuite")
+    assert found is not None and found.submodule_search_locations
+    path = Path(next(iter(found.submodule_search_locations))) / "macros.py"
+    spec = importlib.util.spec_from_file_location("robosuite.macros", path)
+    assert spec is not None and spec.loader is not None
+    macros = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(macros)
+    settings = {"FILE_LOGGING_LEVEL": None, "CONSOLE_LOGGING_LEVEL": "ERROR", "ENABLE_NUMBA": False}
+    for name, value in settings.items():
+        setattr(macros, name, value)
+    sys.modules.setdefault("robosuite.macros", macros)
+
+
+def _settle_paths() -> None:
+    """LIBERO's own configuration file, in a folder that goes with this process."""
+    root = package_folder()
+    folder = Path(tempfile.mkdtemp(prefix="phaser-libero-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    paths = {
+        "benchmark_root": root,
+        "bddl_files": root / "bddl_files",
+        "init_states": root / "init_files",
+        "datasets": folder / "datasets",
+        "assets": root / "assets",
+    }
+    lines = (f'{name}: "{path}"\n' for name, path in paths.items())
+    (folder / "config.yaml").write_text("".join(lines))
+    os.environ["LIBERO_CONFIG_PATH"] = str(folder)
