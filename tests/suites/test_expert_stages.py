@@ -7,7 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phaser.suites.expert_stages import lasting_stages, staged_demo, staged_demos
+from phaser.suites.expert_stages import staged_demo, staged_demos
+from phaser.suites.lasting_stages import lasting_stages
 from phaser.suites.libraries import Expert
 from phaser.suites.metaworld_env import MetaWorldEnv
 from phaser.suites.metaworld_tasks import task_named

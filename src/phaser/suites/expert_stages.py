@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +14,12 @@ import numpy as np
 from phaser.core.demonstration import Demo, Task
 from phaser.core.errors import BadInput
 from phaser.demos.lerobot import open_dataset
+from phaser.suites.lasting_stages import lasting_stages
 from phaser.suites.metaworld_env import MetaWorldEnv
 from phaser.suites.recorded_stages import read_stages, write_stages
 from phaser.suites.recording import LAYOUT, Recording, follow_expert
 from phaser.suites.seeds import SEEDS
 from phaser.suites.staged_expert import Stage
-
-SHORTEST_STAGE = 5
-"""Stages shorter than this many steps are a transition or a flicker, not a stage of their own."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -91,24 +88,3 @@ def kept_stages(
     stages = tuple(one.stages for one in again)
     write_stages(folder, task, stages)
     return stages
-
-
-def lasting_stages(
-    stages: Sequence[Stage], *, shortest: int = SHORTEST_STAGE
-) -> tuple[tuple[Stage, int], ...]:
-    """The stages that last, each with its first step.
-
-    What is shorter belongs to the stage that follows it, so a boundary lies where the stage before
-    is left. Two lasting stretches of the same stage, with only short ones between, are one stage:
-    an expert that hesitates at a threshold has not begun anything new.
-    """
-    changes = [step for step in range(1, len(stages)) if stages[step] != stages[step - 1]]
-    found: list[tuple[Stage, int]] = []
-    left_at = 0
-    for start, stop in pairwise([0, *changes, len(stages)]):
-        if stop - start < shortest:
-            continue
-        if not found or stages[start] != found[-1][0]:
-            found.append((stages[start], left_at if found else 0))
-        left_at = stop
-    return tuple(found)
