@@ -155,11 +155,11 @@ def test_who_comes_while_a_task_is_recorded_waits_and_finds_it(
 ) -> None:
     recorded: list[Path] = []
 
-    def record_slowly(folder: Path, *arguments: object) -> None:
+    def record_slowly(recording: Recording, folder: Path, *arguments: object) -> None:
         time.sleep(0.1)
         recorded.append(folder)
 
-    monkeypatch.setattr(recorder, "record", record_slowly)
+    monkeypatch.setattr(Recording, "record", record_slowly)
     monkeypatch.setattr(recorder, "is_current", lambda folder, *arguments: folder in recorded)
     job = (tmp_path, task_named("reach"), TINY)
     callers = [threading.Thread(target=ensure_recorded, args=job) for _ in range(3)]

@@ -145,8 +145,7 @@ def _metaworld_tasks(names: Sequence[str]) -> list[SourceTask]:
     from phaser.cli.output import require_writable
     from phaser.suites.gl import choose_gl
     from phaser.suites.metaworld import MetaWorld
-    from phaser.suites.recorder import ensure_recorded
-    from phaser.suites.recording import SPLITS
+    from phaser.suites.recorder import SPLITS, ensure_recorded
 
     for package in ("mujoco", "metaworld"):
         if importlib.util.find_spec(package) is None:

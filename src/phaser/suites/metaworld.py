@@ -15,8 +15,8 @@ from phaser.suites.frame_hash import reference_hash, require_same_frames
 from phaser.suites.metaworld_env import ACTION_NAMES, STATE_NAMES, MetaWorldEnv
 from phaser.suites.metaworld_tasks import task_named, task_names
 from phaser.suites.orders import in_order
-from phaser.suites.recorder import ensure_recorded
-from phaser.suites.recording import LAYOUT, SPLITS, Recording
+from phaser.suites.recorder import SPLITS, ensure_recorded
+from phaser.suites.recording import LAYOUT, Recording
 from phaser.suites.rendering import CAMERAS, IMAGE_SIZE
 from phaser.suites.seeds import seeds
 

@@ -6,25 +6,42 @@ import fcntl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Protocol
 
 from phaser.core.demonstration import Task
 from phaser.core.files import writing
 from phaser.demos.lerobot_layout import read_sidecar
-from phaser.suites.frame_hash import reference_hash
-from phaser.suites.recording import SPLITS, Recording, record
+
+SPLITS = ("train", "heldout")
 
 
-def is_current(folder: Path, task: Task, split: str, recording: Recording) -> bool:
+class Recordable(Protocol):
+    """How the demonstrations of a suite are recorded: settings that know how to do it."""
+
+    def num_demos(self, split: str) -> int: ...
+
+    def folder(self, cache: Path, task: Task, split: str) -> Path:
+        """Other settings get another folder, so that recordings never overwrite each other."""
+        ...
+
+    def expected(self, task: Task, split: str) -> dict[str, Any]:
+        """What a recording says about itself if it is the one that would be made now."""
+        ...
+
+    def record(self, folder: Path, task: Task, split: str, each: Callable[[], None]) -> None: ...
+
+
+def is_current(folder: Path, task: Task, split: str, recording: Recordable) -> bool:
     """Whether a recording of exactly these settings, drawn as this machine draws, exists."""
     if not folder.exists():
         return False
-    expected = recording.fingerprint(task, split) | {"frame_sha256": reference_hash()}
     sidecar = read_sidecar(folder)
-    return sidecar is not None and dict(sidecar.recording) == expected
+    expected = recording.expected(task, split)
+    return sidecar is not None and expected.items() <= dict(sidecar.recording).items()
 
 
 def ensure_recorded(
-    cache: Path, task: Task, recording: Recording, each: Callable[[], None] = lambda: None
+    cache: Path, task: Task, recording: Recordable, each: Callable[[], None] = lambda: None
 ) -> None:
     """Record the splits of a task that do not exist or show other pixels than this machine draws.
 
@@ -34,15 +51,15 @@ def ensure_recorded(
     folders = {split: recording.folder(cache, task, split) for split in SPLITS}
     if all(is_current(folder, task, split, recording) for split, folder in folders.items()):
         return
-    with _alone(cache, task):
+    with _alone(folders["train"].parent.parent, task):
         for split, folder in folders.items():
             if not is_current(folder, task, split, recording):
-                record(folder, task, split, recording, each)
+                recording.record(folder, task, split, each)
 
 
 @contextmanager
-def _alone(cache: Path, task: Task) -> Iterator[None]:
-    path = cache / "recordings" / "metaworld" / f".{task.name}.lock"
+def _alone(suite: Path, task: Task) -> Iterator[None]:
+    path = suite / f".{task.name}.lock"
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = path.open("w")

@@ -7,16 +7,16 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from phaser.core.demonstration import ActionLayout, Task
 from phaser.core.errors import BadInput
 from phaser.core.streams import Streams
 from phaser.demos.lerobot_layout import Shapes, Sidecar
 from phaser.demos.lerobot_writer import Episode, write_dataset
+from phaser.suites.following import Followed, Seen, follow
 from phaser.suites.frame_hash import reference_hash
 from phaser.suites.libraries import versions
 from phaser.suites.metaworld_env import ACTION_NAMES, STATE_NAMES, MetaWorldEnv
@@ -35,9 +35,6 @@ SHAPES = Shapes(
 )
 FORMAT = 1
 """Raise when recordings of the same settings would come out different."""
-
-SPLITS = ("train", "heldout")
-Seen = TypeVar("Seen")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,6 +83,12 @@ class Recording:
         digest = hashlib.sha256(text.encode()).hexdigest()[:12]
         return cache / "recordings" / "metaworld" / task.name / f"{split}-{digest}"
 
+    def expected(self, task: Task, split: str) -> dict[str, Any]:
+        return self.fingerprint(task, split) | {"frame_sha256": reference_hash()}
+
+    def record(self, folder: Path, task: Task, split: str, each: Callable[[], None]) -> None:
+        record(folder, task, split, self, each)
+
 
 def record(
     folder: Path,
@@ -99,8 +102,11 @@ def record(
     `each` is called whenever a demonstration is recorded.
     """
     stages: list[Sequence[Stage]] = []
-    found = recording.fingerprint(task, split) | {"frame_sha256": reference_hash()}
-    sidecar = Sidecar(layout=LAYOUT, task_names={task.instruction: task.name}, recording=found)
+    sidecar = Sidecar(
+        layout=LAYOUT,
+        task_names={task.instruction: task.name},
+        recording=recording.expected(task, split),
+    )
 
     def episodes() -> Iterator[Episode]:
         for episode, stages_of_episode in _solved(task, split, recording):
@@ -151,41 +157,19 @@ def record_episode(
     return episode, followed.stages
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Followed(Generic[Seen]):
-    """A solved demonstration: what was seen, commanded and meant at every step."""
-
-    seen: tuple[Seen, ...]
-    actions: Float[np.ndarray, "frames action"]
-    stages: tuple[Stage, ...]
-
-
 def follow_expert(
     env: MetaWorldEnv, seed: int, recording: Recording, look: Callable[[], Seen]
-) -> Followed[Seen] | None:
-    """Carry out what the expert says, with noise on the motion; nothing when it is not solved.
-
-    Goes on for a few steps after success, so that the demonstration shows the solved task.
-    """
+) -> Followed[Seen, Stage] | None:
+    """The expert's demonstration from one layout; nothing when it is not solved."""
     expert = StagedExpert(env.task.name)
-    noise = Streams(seed).named("expert noise", env.task.name)()
-    seen: list[Seen] = []
-    actions: list[np.ndarray] = []
-    stages: list[Stage] = []
     env.place(seed)
-    steps_left, solved = recording.max_steps, False
-    while steps_left > 0:
-        seen.append(look())
-        action, stage = expert.decide(env.full_state)
-        actions.append(action)
-        stages.append(stage)
-        executed = action.copy()
-        executed[list(LAYOUT.motion)] += noise.normal(0.0, recording.noise, len(LAYOUT.motion))
-        success = env.step(executed)
-        steps_left -= 1
-        if success and not solved:
-            solved = True
-            steps_left = min(steps_left, recording.steps_after_success - 1)
-    if not solved:
-        return None
-    return Followed(seen=tuple(seen), actions=np.array(actions, np.float32), stages=tuple(stages))
+    return follow(
+        env,
+        lambda: expert.decide(env.full_state),
+        look,
+        noise=Streams(seed).named("expert noise", env.task.name),
+        deviation=recording.noise,
+        motion=LAYOUT.motion,
+        max_steps=recording.max_steps,
+        steps_after_success=recording.steps_after_success,
+    )

@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from phaser.core.demonstration import Task
 from phaser.core.ports import Observation
+from phaser.suites.libero.predicates import Truth
 from phaser.suites.libero.progress import Milestones
 from phaser.suites.libero.protocol import Protocol
 from phaser.suites.libero.simulator import Control, Simulator
@@ -32,7 +33,8 @@ class LiberoEnv:
     def place(self, seed: int) -> None:
         """Reset without drawing."""
         self.simulator.place(seed)
-        self._milestones = Milestones(self.simulator.domain)
+        self.truth = Truth(self.simulator.domain)
+        self._milestones = Milestones(self.truth)
         self._steps = 0
 
     def step(self, action: Float[np.ndarray, "action"]) -> bool:

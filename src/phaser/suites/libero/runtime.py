@@ -25,7 +25,10 @@ from phaser.core.errors import MissingDependency
 from phaser.suites.libero.assets import package_folder
 from phaser.suites.libraries import mujoco
 
-INSTALL = "see docs/libero.md, or: pip install 'phaser-vla[libero]' and then the no-deps line"
+INSTALL = (
+    "run: pip install 'phaser-vla[libero]', then "
+    "pip install --no-deps hf-libero==0.1.4 robosuite==1.4.0 bddl==1.0.1"
+)
 PACKAGES = {"hf-libero": "libero", "robosuite": "robosuite", "bddl": "bddl"}
 
 
