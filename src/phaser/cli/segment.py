@@ -129,6 +129,7 @@ def _reading(chosen: Namespace) -> tuple[ReadingFlags, SignalRules]:
         turn=chosen.turn,
         state_keys=tuple(chosen.state_keys or ()),
         instruction=chosen.instruction,
+        drop_no_ops=chosen.drop_no_ops,
     )
     return flags, SignalRules(closing_sign=closing_sign(layout, chosen.gripper_closes))
 
@@ -173,6 +174,9 @@ def _parser() -> Parser:
     files.add_argument("--absolute", action="store_true", help="actions are targets, not changes")
     files.add_argument(
         "--turn", choices=sorted(TURNS), default=AS_STORED, help="set images upright"
+    )
+    files.add_argument(
+        "--drop-no-ops", action="store_true", help="leave out idle frames, as OpenVLA does"
     )
     files.add_argument("--state-keys", nargs="+", metavar="KEY", help="HDF5: arrays of the state")
     files.add_argument("--instruction", metavar="TEXT", help="HDF5: words the file does not have")

@@ -15,11 +15,12 @@ from phaser.core.demonstration import ActionLayout, Demo, Task
 from phaser.core.errors import BadInput, MissingDependency, UnknownName
 from phaser.demos.opening import OpenedDemos, open_demos
 from phaser.demos.turned import AS_STORED
+from phaser.suites.libero.demonstrations import check_gripper, without_no_ops
 from phaser.suites.metaworld_tasks import INSTRUCTIONS, LISTS, task_names
 
 ClosingSign = Literal[1, -1]
 
-FALLING_GRIPPERS = ("aloha",)
+FALLING_GRIPPERS = ("aloha", "libero-one-opens")
 """Named layouts whose gripper number rises to open and falls to close."""
 
 
@@ -31,6 +32,7 @@ class ReadingFlags:
     turn: str = AS_STORED
     state_keys: tuple[str, ...] = ()
     instruction: str | None = None
+    drop_no_ops: bool = False
 
     def any_given(self) -> bool:
         return self != ReadingFlags()
@@ -70,7 +72,7 @@ def open_sources(sources: Sequence[str], flags: ReadingFlags) -> OpenedSources:
     if flags.any_given() and not paths:
         raise BadInput(
             "Meta-World recordings know their layout, images and instructions; leave out "
-            "--layout, --motion, --gripper, --turn, --state-keys and --instruction"
+            "--layout, --motion, --gripper, --turn, --state-keys, --instruction and --drop-no-ops"
         )
     remarks = [
         f"{source!r} is the Meta-World task; write ./{source} for what has that name here"
@@ -80,10 +82,12 @@ def open_sources(sources: Sequence[str], flags: ReadingFlags) -> OpenedSources:
     tasks = _metaworld_tasks(names) if names else []
     for source in paths:
         opened = _open_path(source, flags)
-        tasks += _file_tasks(opened)
+        tasks += _file_tasks(opened, flags)
         # Which arrays are the state is no matter here: phases come from actions and images.
         said = [remark for remark in opened.remarks if not remark.startswith("state:")]
         remarks += [f"{source}: {remark}" for remark in said]
+        if flags.drop_no_ops:
+            remarks.append(f"{source}: no-ops are left out; phases count the frames that remain")
     seen: dict[str, str] = {}
     for one in tasks:
         if one.task.name in seen:
@@ -127,17 +131,25 @@ def _open_path(source: str, flags: ReadingFlags) -> OpenedDemos:
         raise BadInput(f"{path} cannot be read: {error.strerror}; change its rights") from error
 
 
-def _file_tasks(opened: OpenedDemos) -> list[SourceTask]:
+def _file_tasks(opened: OpenedDemos, flags: ReadingFlags) -> list[SourceTask]:
     return [
         SourceTask(
             task=task,
             source=str(opened.source),
             num_demos=len(demos),
-            read=demos.__iter__,
+            read=partial(_read, demos, flags),
         )
         for task in opened.tasks
         for demos in [opened.demos(task)]
     ]
+
+
+def _read(demos: Iterable[Demo], flags: ReadingFlags) -> Iterable[Demo]:
+    """As LIBERO's conventions ask, where they were named."""
+    for demo in demos:
+        if isinstance(flags.layout, str):
+            check_gripper(demo, flags.layout)
+        yield without_no_ops(demo) if flags.drop_no_ops else demo
 
 
 def _metaworld_tasks(names: Sequence[str]) -> list[SourceTask]:

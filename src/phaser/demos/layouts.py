@@ -22,6 +22,8 @@ _POSE = tuple(range(6))
 LAYOUTS = {
     # Operational-space control: three translations, three rotations, then the gripper.
     "libero": NamedLayout(size=7, layout=ActionLayout(motion=_POSE, gripper=(6,))),
+    # LIBERO after OpenVLA's mapping of the gripper: 0 closes, 1 opens.
+    "libero-one-opens": NamedLayout(size=7, layout=ActionLayout(motion=_POSE, gripper=(6,))),
     "robosuite": NamedLayout(size=7, layout=ActionLayout(motion=_POSE, gripper=(6,))),
     "robosuite-two-arms": NamedLayout(
         size=14, layout=ActionLayout(motion=(*_POSE, *range(7, 13)), gripper=(6, 13))

@@ -12,9 +12,15 @@ from phaser.core.demonstration import Images
 from phaser.core.errors import UnknownName
 
 AS_STORED = "as-stored"
-TURNS = {AS_STORED: (1, 1), "flip-vertical": (-1, 1), "rotate-180": (-1, -1)}
+TURNS = {
+    AS_STORED: (1, 1),
+    "flip-vertical": (-1, 1),
+    "flip-horizontal": (1, -1),
+    "rotate-180": (-1, -1),
+}
 """Steps over rows and columns. LIBERO's HDF5: `flip-vertical` undoes OpenGL's order of rows,
-`rotate-180` is what OpenVLA-OFT and its kin train on."""
+`rotate-180` is what OpenVLA-OFT and its kin train on, which mirrors the scene; `flip-horizontal`
+undoes that in datasets that were stored so."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
