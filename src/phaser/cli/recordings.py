@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -13,30 +12,23 @@ from types import TracebackType
 
 from phaser.cli.output import require_writable
 from phaser.core.demonstration import Task
-from phaser.core.errors import MissingDependency, PhaserError
+from phaser.core.errors import PhaserError
 from phaser.experiments.prepare import SPLITS, prefetch
 from phaser.experiments.run import Run
-from phaser.suites.gl import choose_gl
 
 
 def require_simulator(run: Run) -> None:
     """What every run needs of this machine, checked before anything starts."""
-    for package in ("mujoco", "metaworld"):
-        if importlib.util.find_spec(package) is None:
-            raise MissingDependency(
-                f"{package} is not installed; run: pip install 'phaser-vla[metaworld]'"
-            )
-    choose_gl()
+    run.suite.require_simulator()
     require_writable(run.suite.cache)
 
 
 def missing(run: Run) -> list[Task]:
     """Tasks without a recording, in the order in which they are learnt."""
-    recording, cache = run.suite.recording, run.suite.cache
     return [
         task
         for task in run.suite.tasks()
-        if not all(recording.folder(cache, task, split).exists() for split in SPLITS)
+        if not all(run.suite.recorded(task, split).exists() for split in SPLITS)
     ]
 
 

@@ -28,6 +28,7 @@ HIDDEN = {
     ("Run", "annotations"),
     ("Storage", "bytes_per_task"),
     ("MetaWorld", "cache"),
+    ("Libero", "cache"),
     ("Method", "joint"),
     ("Method", "summary"),
     # Follows the method's own field of that name.

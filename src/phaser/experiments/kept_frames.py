@@ -61,7 +61,7 @@ class KeptFrames:
     def add(self, made: TaskMaterial, buckets: Sequence[Bucket]) -> None:
         """Store a task's frames, unless a process that was killed did so already."""
         task = made.prepared.task
-        source = {"suite": "metaworld", "images_sha256": made.images_sha256["train"]}
+        source = {"suite": self.run.suite.kind, "images_sha256": made.images_sha256["train"]}
         if not buckets:
             return
         if task.name in self.shards():

@@ -20,10 +20,9 @@ from phaser.core.memory import PreparedTask
 from phaser.core.segmentation import Segmentation
 from phaser.core.streams import Streams
 from phaser.encoders.feature_cache import cached_features
-from phaser.experiments.run import Run
+from phaser.experiments.run import AnySuite, Run
 from phaser.policies.tiny import Tiny, TinyPolicy
 from phaser.routing.prototypes import prototypes
-from phaser.suites.metaworld import MetaWorld
 from phaser.training.frames import TaskFrames
 
 SPLITS = ("train", "heldout")
@@ -86,7 +85,7 @@ def material(run: Run, task: Task, policy: TinyPolicy) -> TaskMaterial:
 
 
 def prefetch(
-    suite: MetaWorld,
+    suite: AnySuite,
     policy: Tiny,
     tasks: Sequence[Task],
     ready: Callable[[Task], None],
@@ -101,7 +100,7 @@ def prefetch(
             ready(jobs[job])
 
 
-def _prepare_task(suite: MetaWorld, settings: Tiny, task: Task) -> None:
+def _prepare_task(suite: AnySuite, settings: Tiny, task: Task) -> None:
     torch.set_num_threads(1)
     policy = settings.build(suite.contract, Streams(0).named("prefetch"))
     for split in SPLITS:
@@ -109,7 +108,7 @@ def _prepare_task(suite: MetaWorld, settings: Tiny, task: Task) -> None:
 
 
 def _features(
-    suite: MetaWorld, images_sha256: str, demos: Sequence[Demo], policy: TinyPolicy
+    suite: AnySuite, images_sha256: str, demos: Sequence[Demo], policy: TinyPolicy
 ) -> dict[str, np.ndarray]:
     def compute() -> dict[str, np.ndarray]:
         parts = [policy.frame_inputs(_images(demo)) for demo in demos]

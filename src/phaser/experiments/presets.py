@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from phaser.core.errors import UnknownName
 from phaser.experiments.run import Evaluation, Run
+from phaser.suites.libero.suite import Libero
 from phaser.suites.metaworld import MetaWorld
 from phaser.training.fit import Fit
 
@@ -44,6 +45,10 @@ def _metaworld_cw10() -> Run:
     )
 
 
+def _libero_goal() -> Run:
+    return Run(preset="libero-goal", suite=Libero(task_list="libero-goal"))
+
+
 PRESETS = {
     "metaworld-quick": Preset(
         summary="ten Meta-World tasks, watched while they are forgotten: what `phaser demo` runs",
@@ -60,6 +65,10 @@ PRESETS = {
     "metaworld-cw10": Preset(
         summary="Continual World's ten tasks in its order; hard for a tiny policy",
         make=_metaworld_cw10,
+    ),
+    "libero-goal": Preset(
+        summary="the ten tasks of LIBERO-Goal, shown by scripted experts; needs the libero extra",
+        make=_libero_goal,
     ),
 }
 

@@ -16,7 +16,10 @@ from phaser.experiments.presets import PRESETS
 from phaser.experiments.run import Run, settings_of
 from phaser.methods.table import METHODS
 
-PACKAGES = ("torch", "numpy", "metaworld", "mujoco", "accelerate", "pyarrow", "safetensors")
+PACKAGES = (
+    *("torch", "numpy", "metaworld", "mujoco", "hf-libero", "robosuite", "bddl"),
+    *("accelerate", "pyarrow", "safetensors"),
+)
 
 
 def versions() -> dict[str, str]:

@@ -20,8 +20,11 @@ from phaser.methods.table import METHODS
 from phaser.phases.annotated import Annotated, Annotation, stages_of
 from phaser.phases.autopc import AutoPC
 from phaser.policies.tiny import Tiny
+from phaser.suites.libero.suite import Libero
 from phaser.suites.metaworld import MetaWorld
 from phaser.training.fit import Fit
+
+AnySuite = MetaWorld | Libero
 
 UNUSED_FRAMES = Reservoir().frames_per_task
 """What a method's rule says where a budget in bytes decides: always the same, its default."""
@@ -74,7 +77,7 @@ class Run:
     preset: str = "metaworld-10"
     method_name: str = "phaser"
     method: Method = METHODS["phaser"]
-    suite: MetaWorld = field(default_factory=MetaWorld)
+    suite: AnySuite = field(default_factory=MetaWorld)
     policy: Tiny = field(default_factory=Tiny)
     segmenter: AutoPC = field(default_factory=AutoPC)
     annotations: tuple[Annotation, ...] = ()
@@ -167,6 +170,8 @@ def converter() -> cattrs.Converter:
     )
     for union in (KeepRule, DrawRule):
         configure_tagged_union(union, made, tag_name="rule")
+    # Runs from before there were two suites do not say which.
+    configure_tagged_union(AnySuite, made, tag_name="kind", default=MetaWorld)
     return made
 
 

@@ -11,7 +11,7 @@ from phaser.core.files import read_json
 from phaser.experiments.provenance import commit, versions
 from phaser.experiments.run import Run, run_from, settings_of
 
-LIBRARIES = ("torch", "numpy", "metaworld", "mujoco")
+LIBRARIES = ("torch", "numpy", "metaworld", "mujoco", "hf-libero", "robosuite")
 """Those whose other versions compute other numbers."""
 
 
@@ -32,7 +32,9 @@ def require_same_libraries(folder: Path) -> None:
     """Refuse to go on with libraries that would compute other numbers than the first half has."""
     was, now = about(folder).get("versions", {}), versions()
     changed = [
-        f"{name}: {was.get(name)} → {now[name]}" for name in LIBRARIES if was.get(name) != now[name]
+        f"{name}: {was[name]} → {now[name]}"
+        for name in LIBRARIES
+        if was.get(name, now[name]) != now[name]
     ]
     if changed:
         raise BadInput(

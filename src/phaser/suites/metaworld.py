@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from phaser.core.demonstration import Demo, Task
-from phaser.core.errors import UnknownName
+from phaser.core.errors import MissingDependency, UnknownName
 from phaser.core.folders import cache_folder
 from phaser.demos.lerobot import Dataset, open_dataset
 from phaser.demos.lerobot_layout import read_sidecar
 from phaser.suites.frame_hash import reference_hash, require_same_frames
+from phaser.suites.gl import choose_gl
 from phaser.suites.metaworld_env import ACTION_NAMES, STATE_NAMES, MetaWorldEnv
 from phaser.suites.metaworld_tasks import task_named, task_names
 from phaser.suites.orders import in_order
@@ -38,6 +41,19 @@ class MetaWorld:
     def __post_init__(self) -> None:
         self.tasks()
 
+    @property
+    def kind(self) -> str:
+        return "metaworld"
+
+    def require_simulator(self) -> None:
+        """What is needed of this machine, checked before anything starts."""
+        for package in ("mujoco", "metaworld"):
+            if importlib.util.find_spec(package) is None:
+                raise MissingDependency(
+                    f"{package} is not installed; run: pip install 'phaser-vla[metaworld]'"
+                )
+        choose_gl()
+
     def tasks(self) -> tuple[Task, ...]:
         names = in_order(task_names(self.task_list), self.order)
         return tuple(task_named(name) for name in names)
@@ -49,9 +65,15 @@ class MetaWorld:
         """What the recorded images hash to, so that features are never those of other pixels."""
         return self._dataset(task, split).data_sha256()
 
+    def recorded(self, task: Task, split: str) -> Path:
+        return self.recording.folder(self.cache, task, split)
+
+    def ensure_recorded(self, task: Task, each: Callable[[], None] = lambda: None) -> None:
+        ensure_recorded(self.cache, task, self.recording, each)
+
     def make_env(self, task: Task) -> MetaWorldEnv:
         """A simulator, refused when it would draw other pixels than the recording shows."""
-        folder = self.recording.folder(self.cache, task, "train")
+        folder = self.recorded(task, "train")
         sidecar = read_sidecar(folder) if folder.exists() else None
         if sidecar is not None:
             recorded = str(sidecar.recording.get("frame_sha256"))
@@ -87,5 +109,5 @@ class MetaWorld:
     def _dataset(self, task: Task, split: str) -> Dataset:
         if split not in SPLITS:
             raise UnknownName("split", split, SPLITS)
-        ensure_recorded(self.cache, task, self.recording)
-        return open_dataset(self.recording.folder(self.cache, task, split))
+        self.ensure_recorded(task)
+        return open_dataset(self.recorded(task, split))

@@ -95,6 +95,13 @@ class Protocol:
             command[6] = -1.0 if command[6] >= 0.5 else 1.0
         return command
 
+    def action(self, command: Float[np.ndarray, "7"]) -> Float[np.ndarray, "7"]:
+        """What a policy should say for the simulator to be told this: the label of a command."""
+        action = np.array(command, np.float64)
+        if self.gripper == "one-opens":
+            action[6] = 1.0 if action[6] < 0 else 0.0
+        return action
+
     def oriented(self, upright: UInt8[np.ndarray, "height width 3"]) -> np.ndarray:
         """An image as the policy sees it, from one as a camera would see it."""
         if self.orientation == "upright":

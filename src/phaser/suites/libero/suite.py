@@ -1,0 +1,145 @@
+"""LIBERO as a suite: tasks by name, demonstrations by scripted experts, a simulator, a protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from phaser.core.demonstration import Demo, Task
+from phaser.core.errors import BadInput, UnknownName
+from phaser.core.folders import cache_folder
+from phaser.demos.lerobot import Dataset, open_dataset
+from phaser.demos.lerobot_layout import read_sidecar
+from phaser.suites.frame_hash import require_same_frames
+from phaser.suites.gl import choose_gl
+from phaser.suites.libero.assets import assets_folder
+from phaser.suites.libero.env import LiberoEnv
+from phaser.suites.libero.protocol import PROTOCOLS, Protocol
+from phaser.suites.libero.recording import (
+    ACTION_NAMES,
+    LAYOUT,
+    STATE_NAMES,
+    LiberoRecording,
+    ProtocolRecording,
+    frame_hash,
+)
+from phaser.suites.libero.runtime import require_packages
+from phaser.suites.libero.simulator import Control
+from phaser.suites.libero.splits import states
+from phaser.suites.libero.tasks import suite_of, task_named, task_names
+from phaser.suites.orders import in_order
+from phaser.suites.recorder import SPLITS, ensure_recorded
+
+# Fixed for all tasks: statistics of the data would change as tasks arrive. Position in metres,
+# turns in radians, fingers in metres; the seven joints as the arm is held at the start.
+FINGER_CENTRE, FINGER_SCALE = (0.02, -0.02), (0.02, 0.02)
+STATE_CENTRE = {
+    "pose": (-0.1, 0.0, 1.05, 3.1, 0.0, 0.0, *FINGER_CENTRE),
+    "pose-from-down": (-0.1, 0.0, 1.05, 0.0, 0.0, 0.0, *FINGER_CENTRE),
+    "joints": (0.0, -0.16, 0.0, -2.4, 0.0, 2.2, 0.8, *FINGER_CENTRE),
+}
+STATE_SCALE = {
+    "pose": (0.15, 0.15, 0.12, 0.5, 0.5, 0.5, *FINGER_SCALE),
+    "pose-from-down": (0.15, 0.15, 0.12, 0.5, 0.5, 0.5, *FINGER_SCALE),
+    "joints": (0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, *FINGER_SCALE),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Libero:
+    """A list of LIBERO tasks in an order; demonstrations are recorded when first needed."""
+
+    task_list: str | tuple[str, ...] = "libero-goal"
+    order: str = "default"
+    protocol: Protocol = PROTOCOLS["phaser"]
+    recording: LiberoRecording = field(default_factory=LiberoRecording)
+    control: Control = "fast"
+    """"robosuite": its own controller in place of ours, which computes the same, faster."""
+    cache: Path = field(default_factory=cache_folder)
+
+    def __post_init__(self) -> None:
+        published = PROTOCOLS.get(self.protocol.name)
+        if published is not None and published != self.protocol:
+            raise BadInput(
+                f"the protocol is called {self.protocol.name!r} but differs from it; give it "
+                f"another name, such as --suite.protocol.name my-{self.protocol.name}"
+            )
+        for task in self.tasks():
+            self.horizon(task)
+
+    @property
+    def kind(self) -> str:
+        return "libero"
+
+    def require_simulator(self) -> None:
+        """What is needed of this machine, checked before anything starts."""
+        require_packages()
+        choose_gl()
+        for suite in sorted({suite_of(task.name) for task in self.tasks()}):
+            assets_folder(suite)
+
+    def tasks(self) -> tuple[Task, ...]:
+        names = in_order(task_names(self.task_list), self.order)
+        return tuple(task_named(name) for name in names)
+
+    def demos(self, task: Task, split: str) -> tuple[Demo, ...]:
+        return self._dataset(task, split).demos()
+
+    def images_sha256(self, task: Task, split: str) -> str:
+        """What the recorded images hash to, so that features are never those of other pixels."""
+        return self._dataset(task, split).data_sha256()
+
+    def recorded(self, task: Task, split: str) -> Path:
+        return self._recording.folder(self.cache, task, split)
+
+    def ensure_recorded(self, task: Task, each: Callable[[], None] = lambda: None) -> None:
+        ensure_recorded(self.cache, task, self._recording, each)
+
+    def make_env(self, task: Task) -> LiberoEnv:
+        """A simulator, refused when it would draw other pixels than the recording shows."""
+        assets = assets_folder(suite_of(task.name))
+        env = LiberoEnv(task, self.protocol, assets=assets, control=self.control)
+        folder = self.recorded(task, "train")
+        sidecar = read_sidecar(folder) if folder.exists() else None
+        if sidecar is not None:
+            recorded = str(sidecar.recording.get("frame_sha256"))
+            require_same_frames(recorded, drawn=frame_hash(env), where=f"{folder}")
+        return env
+
+    def horizon(self, task: Task) -> int:
+        return self.protocol.step_limit(suite_of(task.name))
+
+    def evaluation_seeds(self, count: int) -> tuple[int, ...]:
+        """Initial states that no demonstration starts from, the same for every method."""
+        return states("evaluation", count)
+
+    @property
+    def contract(self) -> dict[str, Any]:
+        """What a policy of this suite sees and commands; a checkpoint carries it."""
+        protocol = self.protocol
+        return {
+            "suite": "libero",
+            "cameras": list(protocol.cameras),
+            "image_size": [protocol.image_size, protocol.image_size],
+            "rotation": protocol.orientation,
+            "state": list(STATE_NAMES[protocol.state]),
+            "state_centre": list(STATE_CENTRE[protocol.state]),
+            "state_scale": list(STATE_SCALE[protocol.state]),
+            "action": list(ACTION_NAMES),
+            "motion": list(LAYOUT.motion),
+            "gripper": list(LAYOUT.gripper),
+            "convention": LAYOUT.convention,
+            "protocol": asdict(protocol),
+        }
+
+    @property
+    def _recording(self) -> ProtocolRecording:
+        return ProtocolRecording(settings=self.recording, protocol=self.protocol)
+
+    def _dataset(self, task: Task, split: str) -> Dataset:
+        if split not in SPLITS:
+            raise UnknownName("split", split, SPLITS)
+        self.ensure_recorded(task)
+        return open_dataset(self.recorded(task, split))
