@@ -29,6 +29,8 @@ class _Running:
     finished_work: int = 0
     step: int = 0
     episodes: int = 0
+    speed: str = ""
+    """Of the rollouts after the task that is being learnt."""
 
     @property
     def work(self) -> int:
@@ -91,14 +93,16 @@ class Watch:
             self._update(running, f"step {event['step']}/{event['steps']}")
         elif kind == "episode":
             running.episodes += 1
-            self._update(running, f"tries {event['task']}")
+            running.speed = speed_of(event)
+            self._update(running, f"tries {event['task']} {evaluation_left(event)}")
         elif kind == "prepare":
             self._update(running, f"reads {event['task']}")
         elif kind == "task":
             running.finished_work, running.step, running.episodes = running.work, 0, 0
             self._update(running, "")
             left = "" if self.has_bars else self._time_left(" · about {} left")
-            self.say(task_line(running.label, running.run, event) + left)
+            self.say(task_line(running.label, running.run, event) + running.speed + left)
+            running.speed = ""
         elif kind == "done":
             running.finished_work, running.step, running.episodes = running.total, 0, 0
             self._bars.remove_task(running.bar)
@@ -153,6 +157,18 @@ def task_line(label: str, run: Run, event: dict[str, Any]) -> str:
     share = sum(solved for solved, _ in earlier) / sum(tried for _, tried in earlier)
     tasks = "the earlier task" if len(earlier) == 1 else f"the {len(earlier)} earlier tasks"
     return f"{line} · of {tasks} {100 * share:.0f} % is left ({_of(earlier)} rollouts)"
+
+
+def speed_of(event: Event) -> str:
+    """How fast rollouts go, and which part of the work is whose."""
+    shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in event["shares"].items())
+    return f" · {event['episodes_per_s']:.2g} rollouts/s ({shares})"
+
+
+def evaluation_left(event: Event) -> str:
+    """How far the rollouts after a task are."""
+    left = duration(event["seconds_left"])
+    return f"{event['episodes']}/{event['planned']}, {left} left{speed_of(event)}"
 
 
 def _of(tallies: Any) -> str:

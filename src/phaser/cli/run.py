@@ -6,6 +6,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from phaser.cli.output import require_writable, show, write_pages
 from phaser.cli.recordings import require_simulator
 from phaser.cli.settings import overridden, settings_help
 from phaser.core.errors import BadInput
+from phaser.evaluation.simulators import Simulators, available_cores
 from phaser.experiments.cell import run_cell
 from phaser.experiments.grid import is_finished
 from phaser.experiments.position import POSITION, Position
@@ -55,12 +57,13 @@ def execute(arguments: Sequence[str]) -> int:
             print(line, file=stream)
         require_simulator(run)
         require_frames_for_phases([run], lambda line: print(line, file=stream))
-        watched(
-            [run],
-            lambda notify: run_cell(run, out, lambda event: notify(run.name, event)),
-            num_workers=chosen.workers,
-            to_stderr=chosen.json,
-        )
+        with Simulators(chosen.simulators) as simulators:
+            watched(
+                [run],
+                lambda notify: run_cell(run, out, partial(notify, run.name), simulators=simulators),
+                num_workers=chosen.workers,
+                to_stderr=chosen.json,
+            )
     show(write_pages([out], out / "report.html"), as_json=chosen.json, folder=str(out))
     return 0
 
@@ -145,6 +148,12 @@ def _parser() -> Parser:
     )
     parser.add_argument(
         "--workers", type=positive, default=2, help="processes that record (default: 2)"
+    )
+    parser.add_argument(
+        "--simulators",
+        type=positive,
+        default=min(2, available_cores()),
+        help="simulator processes; results do not depend on it (default: %(default)s)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     return parser

@@ -32,8 +32,12 @@ EPISODES_SCHEMA = pa.schema(
         ("env_seed", pa.int64()),
         ("success", pa.bool_()),
         ("steps", pa.int64()),
+        ("retried", pa.bool_()),
+        ("milestones", pa.string()),
     ]
 )
+LATER_COLUMNS = {"retried": False, "milestones": ""}
+"""What files that were written before these columns existed stand for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,7 +96,7 @@ class SuccessMatrix:
     def from_episodes(cls, episodes: pa.Table, *, tasks: Sequence[str]) -> SuccessMatrix:
         """From the rows of `episodes.parquet` of one run."""
         outcomes: dict[tuple[str, str], dict[int, bool]] = defaultdict(dict)
-        for row in checked_rows(episodes, EPISODES_SCHEMA):
+        for row in checked_rows(with_later_columns(episodes), EPISODES_SCHEMA):
             _check_position(row, tasks)
             cell = outcomes[row["after_task"], row["task"]]
             if row["env_seed"] in cell:
@@ -131,6 +135,16 @@ class SuccessMatrix:
     def learnt(self, task: str) -> Cell:
         """R[i, i]: the task just after it was trained."""
         return self.cell(task, task)
+
+
+def with_later_columns(episodes: pa.Table) -> pa.Table:
+    """The table with the columns that an earlier version did not write."""
+    for name, value in LATER_COLUMNS.items():
+        if name not in episodes.column_names:
+            field = EPISODES_SCHEMA.field(name)
+            column = pa.array([value] * episodes.num_rows, type=field.type)
+            episodes = episodes.append_column(field, column)
+    return episodes
 
 
 def checked_rows(table: pa.Table, schema: pa.Schema) -> list[dict[str, Any]]:

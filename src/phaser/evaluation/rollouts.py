@@ -1,16 +1,25 @@
-"""Rollouts on fixed initial states: one lane per task, the policy asked for all lanes at once."""
+"""Rollouts on fixed initial states: simulators in processes of their own, one batched policy call
+for all that wait.
+
+What an episode does depends on its task, its initial state and the policy, never on how many
+simulators there are or what else they run. A simulator that crashes or hangs is replaced and its
+episode run once more; a second failure ends the evaluation.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from multiprocessing.connection import wait
 
-import numpy as np
-from jaxtyping import Float
-
-from phaser.core.demonstration import Task
-from phaser.core.ports import Env, Observation, Policy
+from phaser.core.errors import BadInput, PhaserError
+from phaser.core.ports import Policy, Suite
 from phaser.core.streams import Stream, Streams
+from phaser.evaluation.draining import end_as_asked, termination_noted
+from phaser.evaluation.messages import Act, Ended, Job, Looked, Milestones, Refused, Spent
+from phaser.evaluation.simulators import Simulators, Worker
+from phaser.evaluation.throughput import Throughput
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,73 +30,172 @@ class Episode:
     env_seed: int
     success: bool
     steps: int
+    retried: bool = False
+    """Its simulator was lost once."""
+    milestones: Milestones = ()
+    """How far it came, where the suite can tell."""
 
 
-@dataclass(kw_only=True, slots=True, eq=False)
-class Lane:
-    """Episodes of one task, run one after the other in one simulator."""
-
-    task: Task
-    env: Env
-    horizon: int
-    env_seeds: Sequence[int]
-    observation: Observation | None = field(default=None, init=False)
-    _next: int = field(default=0, init=False)
-    _steps: int = field(default=0, init=False)
-
-    def start(self) -> bool:
-        """Put the simulator into the next initial state; False when none is left."""
-        if self._next == len(self.env_seeds):
-            self.observation = None
-            return False
-        self.observation = self.env.reset(self.env_seeds[self._next])
-        self._next += 1
-        self._steps = 0
-        return True
-
-    def noise(self, streams: Streams) -> Stream:
-        """Depends on task, initial state and step only, not on what else is being run."""
-        return streams.named("act", self.task.name, self._seed, self._steps)
-
-    def execute(self, chunk: Float[np.ndarray, "chunk action"]) -> Episode | None:
-        """Carry out a chunk open loop; the episode if it ended, at success or at the horizon."""
-        for action in chunk:
-            success = self.env.step(action)
-            self._steps += 1
-            if success or self._steps >= self.horizon:
-                return Episode(
-                    task=self.task.name, env_seed=self._seed, success=success, steps=self._steps
-                )
-        self.observation = self.env.observe()
-        return None
-
-    @property
-    def _seed(self) -> int:
-        return self.env_seeds[self._next - 1]
+Finished = Callable[[Episode, Throughput], None]
 
 
 def rollouts(
     policy: Policy,
-    lanes: Sequence[Lane],
+    suite: Suite,
+    jobs: Sequence[Job],
     streams: Streams,
     *,
-    finished: Callable[[Episode], None] | None = None,
-) -> list[Episode]:
-    """Run every episode of every lane; lanes advance together, so that the policy sees a batch."""
-    episodes: list[Episode] = []
-    running = [lane for lane in lanes if lane.start()]
-    while running:
-        observations = [lane.observation for lane in running if lane.observation is not None]
-        chunks = policy.act(observations, [lane.noise(streams) for lane in running])
-        ended = []
-        for lane, chunk in zip(running, chunks, strict=True):
-            episode = lane.execute(chunk)
-            if episode is None:
+    simulators: Simulators,
+    finished: Finished = lambda episode, throughput: None,
+) -> tuple[list[Episode], Throughput]:
+    """Run every job; episodes come back in the order of the jobs, whoever ended first."""
+    if type(suite).__module__ == "__main__":
+        raise BadInput(
+            f"{type(suite).__name__} is defined in the program itself, where simulator processes "
+            "cannot find it; put it into a module of its own and import it"
+        )
+    running = _Evaluation(
+        policy=policy,
+        suite=suite,
+        jobs=jobs,
+        streams=streams,
+        simulators=simulators,
+        finished=finished,
+    )
+    try:
+        with termination_noted() as asked_to_end:
+            running.run(asked_to_end)
+    except BaseException:
+        # Episodes that were cut off would answer questions of the next evaluation.
+        simulators.close()
+        raise
+    if asked_to_end():
+        simulators.close()
+        end_as_asked()
+    return [running.episodes[index] for index in range(len(jobs))], running.throughput()
+
+
+@dataclass(kw_only=True, eq=False)
+class _Evaluation:
+    """Which jobs wait, which run where, and what came of the others."""
+
+    policy: Policy
+    suite: Suite
+    jobs: Sequence[Job]
+    streams: Streams
+    simulators: Simulators
+    finished: Finished
+    episodes: dict[int, Episode] = field(default_factory=dict)
+    _running: dict[Worker, int] = field(default_factory=dict)
+    _lost: set[int] = field(default_factory=set)
+    """Jobs whose simulator failed once."""
+    _spent: Spent = field(default_factory=Spent)
+    _policy_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._begun_s = time.monotonic()
+        self._waiting = list(range(len(self.jobs)))
+
+    def run(self, asked_to_end: Callable[[], bool]) -> None:
+        while self._waiting or self._running:
+            if asked_to_end():
+                self._waiting.clear()
+            self._start_jobs()
+            if not self._running:
+                return
+            looked: dict[Worker, Looked] = {}
+            for worker in self._answering():
+                answer = worker.answer()
+                if answer is None:
+                    self._failed(worker)
+                elif isinstance(answer, Refused):
+                    raise answer.error()
+                elif isinstance(answer, Ended):
+                    self._ended(worker, answer)
+                else:
+                    self._spent += answer.spent
+                    looked[worker] = answer
+            if looked:
+                self._act(looked)
+
+    def throughput(self) -> Throughput:
+        return Throughput(
+            episodes=len(self.episodes),
+            planned=len(self.jobs),
+            elapsed_s=time.monotonic() - self._begun_s,
+            policy_s=self._policy_s,
+            spent=self._spent,
+        )
+
+    def _start_jobs(self) -> None:
+        workers = self.simulators.ready(len(self._waiting) + len(self._running))
+        for worker in workers:
+            if not self._waiting or worker in self._running:
                 continue
-            episodes.append(episode)
-            if finished is not None:
-                finished(episode)
-            if not lane.start():
-                ended.append(lane)
-        running = [lane for lane in running if lane not in ended]
-    return episodes
+            idle = worker if worker.is_alive else self.simulators.replace(worker)
+            others = {task for one in workers if one is not worker for task in one.tasks}
+            index = self._best_for(idle, others)
+            self._waiting.remove(index)
+            self._running[idle] = index
+            idle.start(self.suite, self.jobs[index])
+
+    def _best_for(self, worker: Worker, built_by_others: set[str]) -> int:
+        """A task whose simulator it has, the one in use first; else one that nobody has."""
+
+        def cost(index: int) -> tuple[bool, bool, bool, int]:
+            name = self.jobs[index].task.name
+            in_use = worker.tasks[-1:] == [name]
+            return not in_use, name not in worker.tasks, name in built_by_others, index
+
+        return min(self._waiting, key=cost)
+
+    def _answering(self) -> Iterable[Worker]:
+        """Those that have said something, are gone, or have used up their time."""
+        deadline = min(worker.deadline for worker in self._running)
+        heard = wait(
+            [worker.pipe for worker in self._running], max(0.0, deadline - time.monotonic())
+        )
+        now = time.monotonic()
+        return [one for one in self._running if one.pipe in heard or one.deadline <= now]
+
+    def _act(self, looked: dict[Worker, Looked]) -> None:
+        begin = time.perf_counter()
+        chunks = self.policy.act(
+            [seen.observation for seen in looked.values()],
+            [self._noise(self._running[worker], seen.steps) for worker, seen in looked.items()],
+        )
+        self._policy_s += time.perf_counter() - begin
+        for worker, chunk in zip(looked, chunks, strict=True):
+            worker.ask(Act(chunk=chunk))
+
+    def _noise(self, index: int, steps: int) -> Stream:
+        """Depends on task, initial state and step only, not on what else is being run."""
+        job = self.jobs[index]
+        return self.streams.named("act", job.task.name, job.env_seed, steps)
+
+    def _ended(self, worker: Worker, answer: Ended) -> None:
+        self._spent += answer.spent
+        index = self._running.pop(worker)
+        episode = Episode(
+            task=self.jobs[index].task.name,
+            env_seed=self.jobs[index].env_seed,
+            success=answer.success,
+            steps=answer.steps,
+            retried=index in self._lost,
+            milestones=answer.milestones,
+        )
+        self.episodes[index] = episode
+        self.finished(episode, self.throughput())
+
+    def _failed(self, worker: Worker) -> None:
+        index = self._running.pop(worker)
+        job = self.jobs[index]
+        end = worker.end()
+        if index in self._lost:
+            raise PhaserError(
+                f"the simulator of {job.task.name!r} failed twice from initial state "
+                f"{job.env_seed}: it {end}"
+            )
+        self._lost.add(index)
+        self._waiting.insert(0, index)
+        self.simulators.replace(worker)

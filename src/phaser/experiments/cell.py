@@ -7,6 +7,7 @@ bits as one that was not.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,10 @@ from phaser.core.locks import exclusive
 from phaser.core.memory import Memory, PreparedTask
 from phaser.core.streams import Streams
 from phaser.evaluation.matrix import JOINT_ROW
-from phaser.evaluation.rollouts import Episode, Lane, rollouts
+from phaser.evaluation.messages import Job
+from phaser.evaluation.rollouts import Episode, rollouts
+from phaser.evaluation.simulators import Simulators
+from phaser.evaluation.throughput import Throughput
 from phaser.experiments.allocator import keep_freed_memory
 from phaser.experiments.folder import CellFolder
 from phaser.experiments.kept_frames import KeptFrames, method_for
@@ -28,7 +32,6 @@ from phaser.experiments.phase_probe import phase_loss_rows
 from phaser.experiments.prepare import TaskMaterial, material
 from phaser.experiments.resume import Checkpoints
 from phaser.experiments.run import Run
-from phaser.experiments.simulators import simulator
 from phaser.memory.certificate import certificate
 from phaser.methods.method import Method
 from phaser.routing.nothing import NoDraw
@@ -46,6 +49,8 @@ class Cell:
     run: Run
     folder: CellFolder
     notify: Notify
+    simulators: Simulators
+    """How many there are changes how long a cell takes, never what it finds."""
     frames: FrameTable = field(default_factory=FrameTable)
     heldout: FrameTable = field(default_factory=FrameTable)
     materials: dict[str, TaskMaterial] = field(default_factory=dict)
@@ -174,19 +179,27 @@ class Cell:
 
     def _evaluate(self, after: str, index: int, counts: dict[str, int]) -> list[Episode]:
         with self.checkpoints.spent.timed("rollout_s"):
-            lanes = [
-                Lane(
-                    task=task,
-                    env=simulator(self.run.suite, task),
-                    horizon=self.run.suite.horizon(task),
-                    env_seeds=self.run.suite.evaluation_seeds(counts[task.name]),
-                )
-                for task in self.tasks
-                if counts.get(task.name)
-            ]
-            episodes = rollouts(self.policy, lanes, self.streams, finished=self._rolled_out)
+            episodes, throughput = rollouts(
+                self.policy,
+                self.run.suite,
+                self._jobs(counts),
+                self.streams,
+                simulators=self.simulators,
+                finished=self._rolled_out,
+            )
+        self.checkpoints.spent.add("rollout_s", throughput.spent.processor_s)
+        self.checkpoints.spent.note(**throughput.amounts)
         self.folder.add_episodes(after, index, [task.name for task in self.tasks], episodes)
         return episodes
+
+    def _jobs(self, counts: dict[str, int]) -> list[Job]:
+        suite = self.run.suite
+        return [
+            Job(task=task, env_seed=env_seed, horizon=suite.horizon(task))
+            for task in self.tasks
+            if counts.get(task.name)
+            for env_seed in suite.evaluation_seeds(counts[task.name])
+        ]
 
     def _losses(self, after: str, index: int) -> list[dict[str, Any]]:
         learnt = self.tasks if after == JOINT_ROW else self.tasks[: index + 1]
@@ -216,11 +229,33 @@ class Cell:
         if step % 10 == 0 or step == steps:
             self.notify({"kind": "step", "step": step, "steps": steps, "loss": loss})
 
-    def _rolled_out(self, episode: Episode) -> None:
-        self.notify({"kind": "episode", "task": episode.task, "success": episode.success})
+    def _rolled_out(self, episode: Episode, throughput: Throughput) -> None:
+        self.notify(
+            {
+                "kind": "episode",
+                "task": episode.task,
+                "success": episode.success,
+                "episodes": throughput.episodes,
+                "planned": throughput.planned,
+                "episodes_per_s": throughput.episodes_per_s,
+                "seconds_left": throughput.seconds_left,
+                "shares": throughput.shares,
+            }
+        )
 
 
-def run_cell(run: Run, folder: Path, notify: Notify = lambda event: None) -> None:
-    """Run one cell to its end in this process, from wherever an earlier process left it."""
-    with exclusive(folder / ".lock", what="run folder"):
-        Cell(run=run, folder=CellFolder(folder), notify=notify).execute()
+def run_cell(
+    run: Run,
+    folder: Path,
+    notify: Notify = lambda event: None,
+    *,
+    simulators: Simulators | None = None,
+) -> None:
+    """Run one cell to its end in this process, from wherever an earlier process left it.
+
+    Without simulators that are kept for several cells it has one of its own.
+    """
+    with exclusive(folder / ".lock", what="run folder"), ExitStack() as stack:
+        kept = simulators or stack.enter_context(Simulators())
+        cell = Cell(run=run, folder=CellFolder(folder), notify=notify, simulators=kept)
+        cell.execute()

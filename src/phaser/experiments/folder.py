@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import torch
 
 from phaser.core.errors import BrokenFile
 from phaser.core.files import read_json, remove_unfinished, write_atomically, write_json
-from phaser.evaluation.matrix import EPISODES_SCHEMA
+from phaser.evaluation.matrix import EPISODES_SCHEMA, LATER_COLUMNS
 from phaser.evaluation.phase_losses import LOSSES_SCHEMA
 from phaser.evaluation.rollouts import Episode
 from phaser.experiments.provenance import command_of, commit, versions
@@ -41,7 +42,7 @@ class CellFolder:
         tasks = run.suite.tasks()
         self._about = {
             "name": run.name,
-            "suite": "metaworld",
+            "suite": run.suite.kind,
             "preset": run.preset,
             "method": run.method_name,
             "seed": run.seed,
@@ -65,7 +66,8 @@ class CellFolder:
         self._remove_unfinished()
         self._about = about(self.path)
         self._note_commit()
-        self._episodes = self._rows("episodes.parquet", learnt)
+        found = self._rows("episodes.parquet", learnt)
+        self._episodes = [LATER_COLUMNS | row for row in found]
         self._losses = self._rows("losses.parquet", learnt)
         routing = read_json(self.path / "routing.json")
         self._routing = [one for one in routing if one["task"] in learnt]
@@ -85,6 +87,8 @@ class CellFolder:
                 "env_seed": one.env_seed,
                 "success": one.success,
                 "steps": one.steps,
+                "retried": one.retried,
+                "milestones": json.dumps(one.milestones) if one.milestones else "",
             }
             for one in sorted(episodes, key=lambda one: (tasks.index(one.task), one.env_seed))
         ]

@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 
 from phaser.core.errors import PhaserError
 from phaser.core.files import read_json
+from phaser.evaluation.simulators import Simulators
 from phaser.experiments.cell import Event, run_cell
 from phaser.experiments.folder import CellFolder
 from phaser.experiments.run import Run
@@ -69,8 +71,10 @@ def run_grid(
         if not is_finished(cell, folder)
     ]
     if num_workers <= 1 or len(todo) <= 1:
-        for cell, folder in todo:
-            run_cell(cell, folder, lambda event, name=cell.name: notify(name, event))  # type: ignore[misc]
+        with Simulators() as simulators:
+            for cell, folder in todo:
+                tell = partial(notify, cell.name)
+                run_cell(cell, folder, tell, simulators=simulators)
     else:
         _in_workers(todo, notify, min(num_workers, len(todo)))
     check_budgets(folders, tolerance=budget_tolerance)
@@ -122,7 +126,8 @@ def _in_workers(todo: list[tuple[Run, Path]], notify: Notify, num_workers: int) 
                 _answer(pipe, pipes, queue, notify)
     finally:
         for worker in pipes.values():
-            worker.terminate()
+            # Not terminate: that would let its rollouts finish, and cells may end anywhere.
+            worker.kill()
 
 
 @contextmanager
@@ -159,16 +164,22 @@ def _answer(
 
 
 def _work(pipe: Connection) -> None:
-    while (job := pipe.recv()) is not None:
-        run, folder = job
-        name = run.name
-        try:
-            run_cell(run, folder, lambda event, name=name: pipe.send((name, event)))  # type: ignore[misc]
-        except PhaserError as error:
-            pipe.send((name, {"kind": "user-error", "message": str(error)}))
-            return
-        except BaseException:
-            pipe.send((name, {"kind": "crash", "traceback": traceback.format_exc()}))
-            raise
-        # A finished cell is a cycle that maps its features; freed now, not when Python gets to it.
-        gc.collect()
+    with Simulators() as simulators:
+        while (job := pipe.recv()) is not None:
+            run, folder = job
+            _run_one(pipe, run, folder, simulators)
+            # A finished cell is a cycle that maps its features; freed now, not when Python gets
+            # to it.
+            gc.collect()
+
+
+def _run_one(pipe: Connection, run: Run, folder: Path, simulators: Simulators) -> None:
+    name = run.name
+    try:
+        run_cell(run, folder, lambda event: pipe.send((name, event)), simulators=simulators)
+    except PhaserError as error:
+        pipe.send((name, {"kind": "user-error", "message": str(error)}))
+        raise SystemExit from None
+    except BaseException:
+        pipe.send((name, {"kind": "crash", "traceback": traceback.format_exc()}))
+        raise

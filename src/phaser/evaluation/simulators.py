@@ -1,0 +1,168 @@
+"""Simulator processes: started when first needed, kept between evaluations, replaced when lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from types import TracebackType
+
+from phaser.core.errors import BadInput
+from phaser.core.ports import Suite
+from phaser.evaluation.messages import Answer, Job, Question, Start
+
+MODULE = "phaser.evaluation.simulator_process"
+TIME_LIMIT_S = 120.0
+"""For one answer: building a simulator takes seconds, a chunk of actions much less than one."""
+GRACE_S = 5.0
+"""Between the last word of a process that fails and its end."""
+TAIL_BYTES = 4000
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""Several simulators share the processor; their matrices are tiny."""
+
+
+class Worker:
+    """One simulator process, what it has built, and until when it has to answer."""
+
+    def __init__(self, *, time_limit_s: float) -> None:
+        self._time_limit_s = time_limit_s
+        self._suite: Suite | None = None
+        self.tasks: list[str] = []
+        """Simulators that it has made; the one in use last."""
+        self.deadline = float("inf")
+        # What the libraries print must not tear the progress bar; its end explains a crash.
+        self._printed = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", MODULE, str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=self._printed,
+                stderr=self._printed,
+                env=_environment(),
+            )
+        self.pipe = Connection(ours.detach())
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def start(self, suite: Suite, job: Job) -> None:
+        """Begin an episode; a simulator that is not there yet is made first."""
+        if suite != self._suite:
+            self._suite, self.tasks = suite, []
+        self.tasks = [*(name for name in self.tasks if name != job.task.name), job.task.name]
+        self.ask(Start(suite=suite, job=job))
+
+    def ask(self, question: Question) -> None:
+        """A process that is gone is noticed when its answer is read."""
+        self.deadline = time.monotonic() + self._time_limit_s
+        with suppress(ConnectionError):
+            self.pipe.send(question)
+
+    def answer(self) -> Answer | None:
+        """What it said; nothing if it is gone or has used up its time."""
+        try:
+            if not self.pipe.poll():
+                return None
+            answer: Answer = self.pipe.recv()
+        except (EOFError, OSError):
+            return None
+        self.deadline = float("inf")
+        return answer
+
+    def end(self) -> str:
+        """Kill it; what became of it and what it printed last, in one line."""
+        try:
+            code = self._process.wait(GRACE_S if self.deadline > time.monotonic() else 0)
+        except subprocess.TimeoutExpired:
+            what = f"gave no answer within {self._time_limit_s:g} s"
+        else:
+            what = f"ended with code {code}" if code >= 0 else f"was ended by {_signal(-code)}"
+        words = self._last_words()
+        self.close()
+        return f"{what}; its last line: {words or 'none'}"
+
+    def close(self) -> None:
+        """At once: the process holds nothing that would have to be saved."""
+        self.pipe.close()
+        self._process.kill()
+        self._process.wait()
+        self._printed.close()
+
+    def _last_words(self) -> str:
+        self._printed.seek(0, os.SEEK_END)
+        self._printed.seek(max(0, self._printed.tell() - TAIL_BYTES))
+        lines = self._printed.read().decode(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+class Simulators:
+    """So many simulator processes; results do not depend on their number. Close them at the end."""
+
+    def __init__(self, num_workers: int = 1, *, time_limit_s: float = TIME_LIMIT_S) -> None:
+        if num_workers < 1 or time_limit_s <= 0:
+            raise BadInput(
+                f"{num_workers} simulators with {time_limit_s:g} s for an answer; "
+                "expected at least 1, and more than 0 s"
+            )
+        self.num_workers = num_workers
+        self._time_limit_s = time_limit_s
+        self._workers: list[Worker] = []
+
+    def __enter__(self) -> Simulators:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def ready(self, most: int) -> list[Worker]:
+        """Processes, no more than there is work for."""
+        wanted = min(most, self.num_workers)
+        while len(self._workers) < wanted:
+            self._workers.append(Worker(time_limit_s=self._time_limit_s))
+        return self._workers[:wanted]
+
+    def replace(self, worker: Worker) -> Worker:
+        """A new process in the place of one that is lost."""
+        worker.close()
+        new = Worker(time_limit_s=self._time_limit_s)
+        self._workers[self._workers.index(worker)] = new
+        return new
+
+    def close(self) -> None:
+        """End all processes; the next evaluation would start new ones."""
+        workers, self._workers = self._workers, []
+        for worker in workers:
+            worker.close()
+
+
+def available_cores() -> int:
+    """How many simulators can run side by side."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _signal(number: int) -> str:
+    return signal.Signals(number).name
+
+
+def _environment() -> dict[str, str]:
+    """Ours, so that the suite's own module is found in the same places, and no other module is."""
+    places = os.pathsep.join(place or os.getcwd() for place in sys.path)
+    return {**ONE_THREAD, **os.environ, "PYTHONPATH": places, "PYTHONSAFEPATH": "1"}
