@@ -15,17 +15,24 @@ class Renderer:
     """Draws a model's cameras, rows from top to bottom; made when something is first drawn."""
 
     def __init__(
-        self, model: Any, data: Any, *, size: int, without: Sequence[str] = (), hidden: int = -1
+        self, model: Any, data: Any, *, size: int, without: Sequence[str] = ()
     ) -> None:
-        """`without`: what is not drawn (SHADOW, SKYBOX, ...). `hidden`: a group of geoms."""
+        """`without`: what is not drawn of a scene (SHADOW, SKYBOX, ...)."""
         self._opened: Any = None
         self._model, self._data, self._size = model, data, size
-        self._without, self._hidden = tuple(without), hidden
+        self._without = tuple(without)
 
-    def draw(self, camera: Any) -> UInt8[np.ndarray, "height width 3"]:
-        """What a camera sees, given by its name in the model or as MuJoCo's own value."""
+    def draw(
+        self, camera: Any, *, hidden: Sequence[int] = ()
+    ) -> UInt8[np.ndarray, "height width 3"]:
+        """What a camera sees, given by its name in the model or as MuJoCo's own value.
+
+        `hidden`: groups of geoms that are left out.
+        """
         if self._opened is None:
             self._open()
+        for group in range(len(self._options.geomgroup)):
+            self._options.geomgroup[group] = self._shown[group] and group not in hidden
         self._opened.update_scene(self._data, camera=camera, scene_option=self._options)
         return self._opened.render().copy()
 
@@ -52,5 +59,4 @@ class Renderer:
         for name in self._without:
             self._opened.scene.flags[getattr(library.mjtRndFlag, f"mjRND_{name}")] = 0
         self._options = library.MjvOption()
-        if self._hidden >= 0:
-            self._options.geomgroup[self._hidden] = 0
+        self._shown = tuple(bool(shown) for shown in self._options.geomgroup)

@@ -27,7 +27,10 @@ from phaser.suites.libraries import mujoco
 from phaser.suites.renderer import Renderer
 
 Control = Literal["fast", "robosuite"]
-COLLISION_GEOMS = 0
+COLLISION_GEOMS, ARM_GEOMS = 0, 2
+"""Groups of geoms: what touches and is never drawn; in fast quality, what the hand cannot see."""
+HAND_CAMERA = "robot0_eye_in_hand"
+BEHIND_THE_HAND = ("mount0_", *(f"robot0_link{k}" for k in range(6)))
 DOWN = np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, -1]])
 """The hand's axes in the world when it points straight down: the pose that episodes start from."""
 
@@ -44,7 +47,6 @@ class Simulator:
         self._goal = _parsed(problem)
         self._scene = _scene(_scene_key(self._goal), problem, assets, protocol.control_hz)
         self._states = init_states(self.suite, task.name)
-        self._renderer: Renderer | None = None
 
     @property
     def model(self) -> Any:
@@ -93,8 +95,8 @@ class Simulator:
     def images(self) -> dict[str, UInt8[np.ndarray, "height width 3"]]:
         self._scene.require(self)
         protocol = self.protocol
-        renderer = self._scene.renderer(protocol)
-        return {camera: protocol.oriented(renderer.draw(camera)) for camera in protocol.cameras}
+        draw = self._scene.draw
+        return {camera: protocol.oriented(draw(camera, protocol)) for camera in protocol.cameras}
 
     def state(self) -> Float[np.ndarray, "state"]:
         """What the robot feels of itself, in the protocol's words."""
@@ -132,7 +134,16 @@ class Scene:
         self.domain = domain
         self.model, self.data = domain.sim.model._model, domain.sim.data._data
         self.control = FastControl(domain)
-        self._renderers: dict[tuple[int, str], Renderer] = {}
+        self._renderer: Renderer | None = None
+        self._drawing: tuple[int, bool] | None = None
+        self._offsamples = int(self.model.vis.quality.offsamples)
+        self._reflectance = self.model.mat_reflectance.copy()
+        self._behind = [
+            geom
+            for geom in range(self.model.ngeom)
+            if self.model.geom_group[geom] == 1
+            and self.model.body(self.model.geom_bodyid[geom]).name.startswith(BEHIND_THE_HAND)
+        ]
         self._holder: Simulator | None = None
         self._random_states: dict[tuple[int, int], Any] = {}
 
@@ -174,27 +185,31 @@ class Scene:
         self.domain._post_process()
         self.control.reset()
 
-    def renderer(self, protocol: Protocol) -> Renderer:
-        key = protocol.image_size, protocol.quality
-        if key not in self._renderers:
+    def draw(self, camera: str, protocol: Protocol) -> UInt8[np.ndarray, "height width 3"]:
+        """What a camera sees, upright; fast quality costs a sixth of the official one."""
+        fast = protocol.quality == "fast"
+        if self._drawing != (protocol.image_size, fast):
             self.close()
-            fast = protocol.quality == "fast"
-            if fast:
-                self.model.vis.quality.offsamples = 0
-                self.model.mat_reflectance[:] = 0
-            self._renderers[key] = Renderer(
-                self.model,
-                self.data,
-                size=protocol.image_size,
-                without=("SHADOW", "REFLECTION") if fast else (),
-                hidden=COLLISION_GEOMS,
-            )
-        return self._renderers[key]
+            self._drawing = protocol.image_size, fast
+            self._simplify(fast)
+            without = ("SHADOW", "REFLECTION") if fast else ()
+            size = protocol.image_size
+            self._renderer = Renderer(self.model, self.data, size=size, without=without)
+        assert self._renderer is not None
+        behind = (ARM_GEOMS,) if fast and camera == HAND_CAMERA else ()
+        return self._renderer.draw(camera, hidden=(COLLISION_GEOMS, *behind))
+
+    def _simplify(self, fast: bool) -> None:
+        """Physics reads none of what is changed here."""
+        model = self.model
+        model.vis.quality.offsamples = 0 if fast else self._offsamples
+        model.mat_reflectance[:] = 0.0 if fast else self._reflectance
+        model.geom_group[self._behind] = ARM_GEOMS if fast else 1
 
     def close(self) -> None:
-        for renderer in self._renderers.values():
-            renderer.close()
-        self._renderers.clear()
+        if self._renderer is not None:
+            self._renderer.close()
+        self._renderer, self._drawing = None, None
 
 
 def axis_angle(quaternion: Float[np.ndarray, "4"]) -> Float[np.ndarray, "3"]:
