@@ -114,6 +114,8 @@ def _episodes(
             "env_seed": first_state + episode,
             "success": bool(generator.random() < 0.95 * kept ** (j - i)),
             "steps": 40,
+            "retried": False,
+            "milestones": "",
         }
         for j, after in _stages(method, tasks)
         for i, task in enumerate(tasks[: j + 1])

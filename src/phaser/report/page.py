@@ -9,7 +9,7 @@ from pathlib import Path
 from phaser.core.errors import BudgetMismatch
 from phaser.core.files import write_text
 from phaser.memory.certificate import check_equal, check_within
-from phaser.report import provenance, tables
+from phaser.report import milestones, provenance, tables
 from phaser.report.asr_figure import success_dots
 from phaser.report.certificate import is_exempt
 from phaser.report.curves_figure import forgetting_curves, same_order
@@ -77,6 +77,7 @@ def render(runs: Sequence[RunResult], summary: Summary) -> str:
         _results(runs, summary),
         _matrices(runs),
         _curves(runs),
+        _milestones(runs),
         _phases(runs, summary),
         _routing(runs),
         _budget(runs),
@@ -178,6 +179,21 @@ def _curves(runs: Sequence[RunResult]) -> str:
         "Success in percent from the moment a task is learnt. Stages that were not evaluated are "
         "bridged by a straight line." + orders,
         forgetting_curves(groups),
+    )
+
+
+def _milestones(runs: Sequence[RunResult]) -> str:
+    groups = by_method(runs)
+    rows = milestones.method_rows(groups)
+    if not rows:
+        return ""
+    each = provenance.table(milestones.headings(groups), milestones.milestone_rows(groups))
+    return _section(
+        "How far failed rollouts came",
+        "Rollouts that were not solved after the last task, and the share of their task's "
+        "milestones that they ever reached: touched, grasped, lifted, opened, put in place.",
+        provenance.table(milestones.HEADINGS, rows),
+        element("details", element("summary", "Task by task, milestone by milestone") + each),
     )
 
 

@@ -17,6 +17,7 @@ from phaser.evaluation.metrics import Metrics, continual_metrics
 from phaser.evaluation.phase_losses import PhaseLoss, phase_losses
 from phaser.report.certificate import Certificate, read_certificate
 from phaser.report.fields import as_list, as_object, number, read_object, text, whole
+from phaser.report.milestones import Failure, final_failures
 from phaser.report.routing import Transition, read_routing
 
 METHOD_ORDER = (
@@ -59,6 +60,8 @@ class RunResult:
     routing: tuple[Transition, ...]
     certificate: Certificate
     timing: Mapping[str, float]
+    failures: tuple[Failure, ...]
+    """Rollouts that failed after the last task, with how far they came; none where not known."""
 
 
 def read_runs(folders: Sequence[Path]) -> tuple[RunResult, ...]:
@@ -94,7 +97,9 @@ def read_run(folder: Path) -> RunResult:
         raise BrokenFile(f"{where}: tasks are {tasks!r}; expected a list of names")
     episodes, losses = folder / "episodes.parquet", folder / "losses.parquet"
     with _naming(episodes):
-        matrix = SuccessMatrix.from_episodes(_table(episodes), tasks=tasks)
+        rows = _table(episodes)
+        matrix = SuccessMatrix.from_episodes(rows, tasks=tasks)
+        failures = final_failures(rows)
         metrics = continual_metrics(matrix)
     with _naming(losses):
         phases = phase_losses(_table(losses))
@@ -115,6 +120,7 @@ def read_run(folder: Path) -> RunResult:
         routing=read_routing(folder / "routing.json"),
         certificate=read_certificate(folder / "budget.json"),
         timing=_timing(folder / "timing.json"),
+        failures=failures,
         **{name: text(about, name, where) for name in _TEXT_FIELDS},
     )
 
