@@ -1,24 +1,26 @@
-"""`phaser doctor`: what this machine has, what is missing, and what to do about it."""
+"""`phaser doctor [libero]`: what this machine has, what is missing, and what to do about it."""
 
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
 import numpy as np
 
 from phaser.cli.arguments import Parser
 from phaser.cli.main import USER_ERROR
 from phaser.cli.output import print_json, require_writable
-from phaser.core.errors import PhaserError
+from phaser.core.errors import PhaserError, UnknownName
 from phaser.core.folders import CACHE_VARIABLE, cache_folder
 from phaser.encoders import efficientnet, minilm
 from phaser.encoders.weights import packaged_file
 from phaser.experiments.provenance import versions
+from phaser.suites.checks import Check, checked, in_child
 from phaser.suites.gl import choose_gl
+from phaser.suites.libero import doctor as libero
+from phaser.suites.libero.tasks import ALIASES, SUITES, suite_named
 
 FREE_BYTES_NEEDED = 2 * 10**9
 SIMULATION_TIMEOUT_S = 120
@@ -27,28 +29,39 @@ EFFICIENTNET_FILE = "models/efficientnet-lite0-57934424.pth"
 _SIMULATE = "from phaser.cli.doctor import simulate; simulate()"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Check:
-    """One line of the doctor."""
-
-    name: str
-    ok: bool
-    detail: str
+FAILED = 1
+"""The exit code of a failed check of a suite; that of the machine itself is a user's error."""
 
 
 def execute(arguments: Sequence[str]) -> int:
-    parser = Parser("doctor", "Check versions, GL, cache, weights and the simulator.")
+    parser = Parser("doctor", "Check versions, GL, cache, weights and the simulator, or LIBERO.")
+    parser.add_argument(
+        "what",
+        nargs="?",
+        default="",
+        metavar="libero",
+        help="check LIBERO instead, with a golden episode; a suite (libero-10) needs its assets",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     chosen = parser.parse(arguments)
-    found = list(checks())
+    found, failed = list(_chosen(chosen.what)), FAILED if chosen.what else USER_ERROR
     if chosen.json:
         print_json([asdict(check) for check in found])
     else:
         width = max(len(check.name) for check in found)
         for check in found:
-            sign = "ok     " if check.ok else "missing"
-            print(f"{sign}  {check.name.ljust(width)}  {check.detail}")
-    return 0 if all(check.ok for check in found) else USER_ERROR
+            print(check.line(width))
+    return 0 if all(check.ok or not check.needed for check in found) else failed
+
+
+def _chosen(what: str) -> Iterator[Check]:
+    if not what:
+        return checks()
+    if what == "libero":
+        return libero.checks()
+    if what not in (*SUITES, *ALIASES):
+        raise UnknownName("thing to check", what, ["libero", *SUITES, *ALIASES])
+    return libero.checks(suite_named(what))
 
 
 def checks() -> Iterator[Check]:
@@ -57,10 +70,10 @@ def checks() -> Iterator[Check]:
         ok = version != "not installed"
         advice = "" if ok else "; run: pip install 'phaser-vla[metaworld]'"
         yield Check(name=package, ok=ok, detail=version + advice)
-    yield _checked("GL", lambda: f"MUJOCO_GL={choose_gl()}")
-    yield _checked("cache", _cache)
-    yield _checked("weights MiniLM", lambda: _weights(minilm, MINILM_FILE))
-    yield _checked("weights EfficientNet", lambda: _weights(efficientnet, EFFICIENTNET_FILE))
+    yield checked("GL", lambda: f"MUJOCO_GL={choose_gl()}")
+    yield checked("cache", _cache)
+    yield checked("weights MiniLM", lambda: _weights(minilm, MINILM_FILE))
+    yield checked("weights EfficientNet", lambda: _weights(efficientnet, EFFICIENTNET_FILE))
     yield _simulation()
 
 
@@ -76,13 +89,6 @@ def simulate() -> None:
     if not all(image.std() > 1 for image in images.values()):
         sys.exit("the rendered frame is blank; try another MUJOCO_GL (osmesa, egl)")
     print(", ".join(f"{name} {image.shape[1]}×{image.shape[0]}" for name, image in images.items()))
-
-
-def _checked(name: str, look: Callable[[], str]) -> Check:
-    try:
-        return Check(name=name, ok=True, detail=look())
-    except PhaserError as error:
-        return Check(name=name, ok=False, detail=str(error))
 
 
 def _cache() -> str:
@@ -105,16 +111,5 @@ def _weights(module: object, relative: str) -> str:
 
 def _simulation() -> Check:
     """In a process of its own: a broken GL driver may kill the process that asks it to draw."""
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", _SIMULATE],
-            capture_output=True,
-            text=True,
-            timeout=SIMULATION_TIMEOUT_S,
-        )
-    except subprocess.TimeoutExpired:
-        return Check(name="simulation", ok=False, detail="one step took more than two minutes")
-    if done.returncode == 0:
-        return Check(name="simulation", ok=True, detail=f"one step, {done.stdout.strip()}")
-    said = done.stderr.strip().splitlines() or [f"ended with code {done.returncode}"]
-    return Check(name="simulation", ok=False, detail=said[-1])
+    well, said = in_child(_SIMULATE, timeout_s=SIMULATION_TIMEOUT_S)
+    return Check(name="simulation", ok=well, detail=f"one step, {said}" if well else said)

@@ -18,7 +18,7 @@ from phaser.suites.libero.tasks import suite_named
 VARIABLE = "PHASER_LIBERO_ASSETS"
 SHARED = Path("..", "shared", "libero")
 SUBFOLDERS = {"libero-goal": "goal_assets", "libero-10": "long_assets"}
-INSTALL = "pip install --no-deps -r requirements-libero.txt"
+INSTALL = "pip install --no-deps hf-libero==0.1.4 robosuite==1.4.0 bddl==1.0.1"
 # LIBERO exchanges the files of these two textures by the style of the scene.
 STYLED = {"texplane", "tex-wall"}
 
