@@ -52,6 +52,25 @@ def test_every_episode_is_cut_at_its_own_event(
     assert "1/1 put_the_cup_on_the_shelf: " in shown.err
 
 
+def test_idle_frames_are_left_out_on_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cups = write_grasps(tmp_path / "cups.hdf5")
+    with h5py.File(cups, "a") as file:
+        actions = file["data/demo_0/actions"]
+        actions[10:15, :6] = 0.0
+    words = f"segment {cups} --layout libero --drop-no-ops"
+    stages = segmented(words, tmp_path / "s.json")[TASK]
+    # The hand stands still while it grasps; only the step at which the gripper closes stays.
+    standing = [grasp - 1 for _, grasp, _ in PACES]
+    idle = [standing[0] + 5, *standing[1:]]
+    assert [one.num_frames for one in stages.episodes] == [
+        sum(pace) - left_out for pace, left_out in zip(PACES, idle, strict=True)
+    ]
+    assert stages.episodes[0].boundaries[0] == GRASPS[0] - 5
+    assert "no-ops are left out" in capsys.readouterr().err
+
+
 def test_ratios_are_copied_on_request(cups: Path, tmp_path: Path) -> None:
     words = f"segment {cups} --layout libero --boundaries ratio"
     stages = segmented(words, tmp_path / "s.json")[TASK]

@@ -100,6 +100,7 @@ def test_images_are_turned_on_request_only(tmp_path: Path) -> None:
     expected = {
         "as-stored": stored,
         "flip-vertical": stored[::-1],
+        "flip-horizontal": stored[:, ::-1],
         "rotate-180": stored[::-1, ::-1],
     }
     for turn, pixels in expected.items():
