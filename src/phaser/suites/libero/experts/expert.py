@@ -10,10 +10,11 @@ from jaxtyping import Float
 
 from phaser.core.errors import UnknownName
 from phaser.suites.libero.experts.goal import GOAL
+from phaser.suites.libero.experts.long import LONG
 from phaser.suites.libero.experts.moves import OPEN, Move
 from phaser.suites.libero.experts.world import Vector, World, rotation_vector
 
-EXPERTS: dict[str, Callable[[World], list[Move]]] = {**GOAL}
+EXPERTS: dict[str, Callable[[World], list[Move]]] = {**GOAL, **LONG}
 """The moves of each task that has a scripted expert, from a first look at its world."""
 
 METRES_PER_COMMAND, RADIANS_PER_COMMAND = 0.05, 0.5
@@ -79,13 +80,9 @@ class Expert:
         return bool(distance < move.tolerance and angle < move.tolerance_angle)
 
     def _offset(self) -> Vector:
-        """From the hand to the target; pressing moves have no target height."""
         fixed = self._fixed_target
         target = self._move.target(self._world) if fixed is None else fixed
-        offset = target - self._world.hand
-        if self._move.press is not None:
-            offset[2] = 0.0
-        return offset
+        return target - self._world.hand
 
     def _turn(self) -> Vector:
         return rotation_vector(self._move.hand(self._world) @ self._world.hand_rotation.T)
@@ -95,7 +92,5 @@ class Expert:
         motion = GAIN * self._offset() / METRES_PER_COMMAND
         # Scaled as a whole, so that a limited speed keeps the direction.
         motion *= move.speed / max(move.speed, np.abs(motion).max())
-        if move.press is not None:
-            motion[2] = move.press
         turn = GAIN_ANGLE * self._turn() / RADIANS_PER_COMMAND
         return np.concatenate([motion, np.clip(turn, -FASTEST_TURN, FASTEST_TURN), [move.grip]])

@@ -36,6 +36,9 @@ STOVE_TOP = "flat_stove_1_cook_region"
 OPENED = -0.152
 """A drawer's joint when it is far enough out; LIBERO asks for −0.14."""
 
+PRESSING = 0.916
+"""Height of the hand that lets the finger tips press on a plate on the table, 2 mm into it."""
+
 TURNED_ON = 0.6
 """The stove's knob, radians; LIBERO asks for 0.5."""
 
@@ -150,14 +153,17 @@ def push_plate(world: World) -> list[Move]:
 
     def spot(height: float) -> Position:
         def over(world: World) -> np.ndarray:
-            ahead = (goal(world) - world.position(PLATE)) * [1, 1, 0]
-            ahead *= 0.027 / (np.linalg.norm(ahead) + 1e-9)
-            return world.position(PLATE) + ahead + vector(0, 0, height)
+            way = (goal(world) - world.position(PLATE)) * [1, 1, 0]
+            way *= 0.027 / (np.linalg.norm(way) + 1e-9)
+            return world.position(PLATE) + way + vector(0, 0, height)
 
         return over
 
-    def along(world: World) -> np.ndarray:
-        return world.hand + goal(world) - world.position(PLATE)
+    def ahead(world: World) -> np.ndarray:
+        """Just before the hand, just below the plate: the limit of xy leaves z its full force."""
+        way = (goal(world) - world.position(PLATE))[:2]
+        way *= min(1.0, 0.008 / (np.linalg.norm(way) + 1e-9))
+        return np.array([*(world.hand[:2] + way), PRESSING])
 
     return [
         Move(
@@ -179,11 +185,9 @@ def push_plate(world: World) -> list[Move]:
         ),
         Move(
             stage="push",
-            target=along,
+            target=ahead,
             grip=CLOSED,
             tolerance=0.006,
-            speed=0.4,
-            press=-0.09,
             at_most=100,
             until=slipped,
             again_from="rise",

@@ -26,21 +26,25 @@ SOUP, SAUCE, CHEESE, BUTTER = "alphabet_soup_1", "tomato_sauce_1", "cream_cheese
 WHITE_MUG, YELLOW_MUG, PUDDING = "porcelain_mug_1", "white_yellow_mug_1", "chocolate_pudding_1"
 BOWL = "akita_black_bowl_1"
 BASKET = "basket_1_contain_region"
+SPOKEN = {SOUP: "soup", SAUCE: "sauce", CHEESE: "cheese", BUTTER: "butter", PUDDING: "pudding"}
+"""Things by the names that stages call them."""
 
 
-def AWAY(world: World) -> Rotation:
-    return turn(vector(0, 1, 0), 0.6) @ DOWN
+def leant_away(world: World) -> Rotation:
+    """Palm to +x, by little: the arm is nearly stretched where this is used."""
+    return turn(vector(0, 1, 0), 0.25) @ DOWN
 
 
 def grasp_can(can: str) -> list[Move]:
     """Around the body, whose middle is a little off the origin; 6 of the fingers' 8 cm."""
-    return grasp("can", can, at(can, y=-0.003, z=0.012), lift=0.16, above=0.12, tolerance=0.007)
+    middle = at(can, y=-0.003, z=0.012)
+    return grasp(SPOKEN[can], can, middle, lift=0.16, above=0.12, tolerance=0.007)
 
 
 def grasp_box(box: str, *, x: float = 0.0, hand: Direction = down) -> list[Move]:
     """Across its narrow side."""
     spot = at(box, x=x, z=0.004)
-    return grasp("box", box, spot, lift=0.16, above=0.12, hand=hand, tolerance=0.007)
+    return grasp(SPOKEN[box], box, spot, lift=0.16, above=0.12, hand=hand, tolerance=0.007)
 
 
 def can_in_basket(can: str, *, x: float) -> list[Move]:
@@ -63,16 +67,19 @@ def soup_and_cheese(world: World) -> list[Move]:
 
 def cheese_and_butter(world: World) -> list[Move]:
     # The milk stands beside the cheese, where an upright hand would come down on it.
-    return [*box_in_basket(CHEESE, x=0.03, hand=AWAY), *box_in_basket(BUTTER)]
+    return [*box_in_basket(CHEESE, x=0.03, hand=leant_away), *box_in_basket(BUTTER)]
 
 
 def grasp_white_mug() -> list[Move]:
     """By the rim, on the side without the handle."""
-    return grasp("mug", WHITE_MUG, at(WHITE_MUG, y=-0.057, z=0.092), lift=0.14, tolerance=0.007)
+    rim = at(WHITE_MUG, y=-0.057, z=0.092)
+    return grasp("white mug", WHITE_MUG, rim, lift=0.14, tolerance=0.007)
 
 
 def grasp_yellow_mug() -> list[Move]:
-    return grasp("mug", YELLOW_MUG, at(YELLOW_MUG, y=0.063, z=0.090), lift=0.14, tolerance=0.007)
+    """Likewise; its handle is on the other side."""
+    rim = at(YELLOW_MUG, y=0.063, z=0.090)
+    return grasp("yellow mug", YELLOW_MUG, rim, lift=0.14, tolerance=0.007)
 
 
 def two_mugs(world: World) -> list[Move]:
@@ -99,7 +106,10 @@ def pot_on_stove(pot: str, *, x: float = 0.0) -> list[Move]:
     """By the knob of its lid, above the centre of mass."""
     burner = level(at_site(STOVE_TOP, x=x), 0.999)
     knob = at(pot, y=0.001, z=0.078)
-    return [*grasp("pot", pot, knob, lift=0.12, tolerance=0.006), *place(pot, burner, clearance=0.06)]
+    return [
+        *grasp("pot", pot, knob, lift=0.12, tolerance=0.006),
+        *place(pot, burner, clearance=0.06),
+    ]
 
 
 def stove_and_pot(world: World) -> list[Move]:
@@ -112,7 +122,7 @@ def both_pots(world: World) -> list[Move]:
 
 
 def bowl_in_drawer(world: World) -> list[Move]:
-    # The handle of the drawer above overhangs: pinch the bowl at its -x side, palm to -y.
+    # The handle of the drawer above overhangs: pinch the bowl at its −x side, palm to −y.
     leant = facing(yaw=np.pi / 2, lean=-0.35)
     rim = at(BOWL, x=-0.049, z=0.032)
     inside = level(at_site("white_cabinet_1_bottom_region", x=0.02, y=-0.022), 0.945)
@@ -126,12 +136,19 @@ def bowl_in_drawer(world: World) -> list[Move]:
 def push_drawer() -> list[Move]:
     """With the closed fingers on the handle's bar, towards +y."""
     leant = facing(yaw=np.pi / 2, lean=-0.6)
+    drawer = "white_cabinet_1_cabinet_bottom"
 
     def handle(y: float, z: float) -> Position:
-        return lambda w: w.collision_centre("white_cabinet_1_cabinet_bottom", -3) + [0, y, z]
+        # The bar; the last two shapes are its posts.
+        return lambda world: world.collision_centre(drawer, -3) + vector(0, y, z)
+
+    def is_shut(world: World) -> bool:
+        return world.joint("white_cabinet_1_bottom_level") > 0.004
 
     return [
-        Move(stage="turn hand", target=handle(-0.07, 0.14), grip=CLOSED, hand=leant, tolerance=0.03),
+        Move(
+            stage="turn hand", target=handle(-0.07, 0.14), grip=CLOSED, hand=leant, tolerance=0.03
+        ),
         Move(stage="face handle", target=handle(-0.06, 0.005), grip=CLOSED, hand=leant),
         Move(
             stage="push",
@@ -139,7 +156,9 @@ def push_drawer() -> list[Move]:
             grip=CLOSED,
             hand=leant,
             speed=0.6,
-            until=lambda w: w.joint("white_cabinet_1_bottom_level") > 0.004,
+            until=is_shut,
+            again_from="turn hand",
+            again_if=lambda world: not is_shut(world),
         ),
         shift("retreat", shifted(y=-0.06, z=0.02), CLOSED, hand=leant, at_most=20),
     ]

@@ -42,8 +42,6 @@ class Move:
     """The largest command, of 1."""
     fixed: bool = False
     """The target is where it was when the move began; otherwise it follows the objects."""
-    press: float | None = None
-    """A constant vertical command in place of a target height."""
     until: Condition | None = None
     """Done as soon as this holds, wherever the hand is."""
     unless: Condition | None = None
@@ -234,14 +232,21 @@ def pull(name: str, handle: Position, *, by: float, opened: Condition) -> list[M
         ),
         Move(
             stage=f"reach {name}",
-            target=off(0.004),
+            target=off(-0.004),
             grip=OPEN,
             hand=SIDEWAYS,
-            tolerance=0.010,
+            tolerance=0.008,
             speed=0.5,
             at_most=30,
         ),
-        stay("close", CLOSED, steps=8, hand=SIDEWAYS),
+        Move(
+            stage="close",
+            target=off(-0.004),
+            grip=CLOSED,
+            hand=SIDEWAYS,
+            at_least=12,
+            at_most=12,
+        ),
         Move(
             stage="pull",
             target=shifted(y=by),
