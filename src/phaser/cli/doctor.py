@@ -67,9 +67,10 @@ def _chosen(what: str) -> Iterator[Check]:
 def checks() -> Iterator[Check]:
     """All checks; each is made even where an earlier one failed."""
     for package, version in versions().items():
-        ok = version != "not installed"
-        advice = "" if ok else "; run: pip install 'phaser-vla[metaworld]'"
-        yield Check(name=package, ok=ok, detail=version + advice)
+        ok, needed = version != "not installed", package not in libero.PACKAGES
+        mend = "pip install 'phaser-vla[metaworld]'" if needed else "phaser doctor libero"
+        detail = version if ok else f"{version}; run: {mend}"
+        yield Check(name=package, ok=ok, detail=detail, needed=needed)
     yield checked("GL", lambda: f"MUJOCO_GL={choose_gl()}")
     yield checked("cache", _cache)
     yield checked("weights MiniLM", lambda: _weights(minilm, MINILM_FILE))

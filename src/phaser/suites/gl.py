@@ -15,7 +15,7 @@ VARIABLE = "MUJOCO_GL"
 # OSMesa first: it draws the same pixels with and without a graphics card.
 LIBRARIES = {"osmesa": ("OSMesa", "libOSMesa.so.8"), "egl": ("EGL", "libEGL.so.1")}
 BACKENDS = ("osmesa", "egl", "glfw")
-PACKAGES = {"osmesa": "libosmesa6", "egl": "libegl1 libgl1-mesa-dri"}
+APT_PACKAGES = {"osmesa": "libosmesa6", "egl": "libegl1 libgl1-mesa-dri"}
 PROBE_TIMEOUT_S = 60
 _DRAW = "from phaser.suites.gl import draw; draw()"
 _CUBE = """<mujoco><worldbody><light pos="0 0 3"/><geom type="box" size="1 1 1" rgba="1 0 0 1"/>

@@ -9,11 +9,12 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 
 from phaser.core.errors import BadInput, MissingDependency, PhaserError
 from phaser.suites.checks import Check, checked, in_child
-from phaser.suites.gl import LIBRARIES, PACKAGES, VARIABLE, choose_gl, probe
+from phaser.suites.gl import APT_PACKAGES, LIBRARIES, VARIABLE, choose_gl, probe
 from phaser.suites.libero.assets import INSTALL, assets_folder
 from phaser.suites.libero.init_states import (
     init_states,
@@ -21,6 +22,7 @@ from phaser.suites.libero.init_states import (
     pinned_hashes,
     read_original,
 )
+from phaser.suites.libero.runtime import PACKAGES
 from phaser.suites.libero.tasks import SUITES
 
 EXTRA = "pip install 'phaser-vla[libero]'"
@@ -36,13 +38,13 @@ _REPLAY = "from phaser.suites.libero.doctor import replay; replay()"
 
 def checks(required: str = GOLDEN_SUITE) -> Iterator[Check]:
     """All checks, each made even where an earlier one failed; assets are needed of one suite."""
-    for package, expected in EXACT.items():
-        yield checked(package, lambda: _exact(package, expected))  # noqa: B023
+    for package in EXACT:
+        yield checked(package, partial(_exact, package))
     yield checked("libraries", _libraries)
     yield checked("GL", _gl)
     for suite in SUITES:
         needed = suite in (required, GOLDEN_SUITE)
-        yield checked(f"assets {suite}", lambda: str(assets_folder(suite)), needed=needed)  # noqa: B023
+        yield checked(f"assets {suite}", partial(_assets, suite), needed=needed)
     yield checked("initial states", _initial_states)
     yield _golden()
 
@@ -63,8 +65,12 @@ def replay() -> None:
     print(json.dumps({"steps": found.solved_at, "wrong": wrong, "seen": seen}))
 
 
-def _exact(package: str, expected: str) -> str:
-    mend = EXTRA if package == "mujoco" else INSTALL
+def _assets(suite: str) -> str:
+    return str(assets_folder(suite))
+
+
+def _exact(package: str) -> str:
+    expected, mend = EXACT[package], INSTALL if package in PACKAGES else EXTRA
     try:
         found = version(package)
     except PackageNotFoundError as error:
@@ -97,7 +103,7 @@ def _gl() -> str:
     drawing = [backend for backend, (well, _) in found.items() if well]
     if not drawing:
         unset = f"unset {VARIABLE}, or " if os.environ.get(VARIABLE) else ""
-        raise MissingDependency(f"{said}; run: {unset}apt-get install {PACKAGES['osmesa']}")
+        raise MissingDependency(f"{said}; run: {unset}apt-get install {APT_PACKAGES['osmesa']}")
     used = choose_gl({**os.environ})
     if used not in drawing:
         raise MissingDependency(f"{said}; run: export {VARIABLE}={drawing[0]}")

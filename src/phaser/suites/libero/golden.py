@@ -71,12 +71,8 @@ class Golden:
 
 
 def replay(actions: Float[np.ndarray, "steps 7"], protocol: Protocol, assets: Path) -> Outcome:
-    """Give these actions to the golden task, from its golden start."""
-    env = LiberoEnv(task_named(TASK), protocol, assets=assets)
-    try:
-        return _episode(env, actions)
-    finally:
-        env.close()
+    """Give these actions to the golden task, from its golden start; the scene is kept."""
+    return _episode(LiberoEnv(task_named(TASK), protocol, assets=assets), actions)
 
 
 def differences(expected: Outcome, found: Outcome) -> Iterator[str]:
@@ -148,7 +144,6 @@ def record(protocol: Protocol, assets: Path) -> Golden:
         actions.append(expert.decide()[0])
         if env.step(actions[-1]):
             solved_at = min(solved_at, len(actions))
-    env.close()
     shown = replay(np.array(actions), protocol, assets)
     return Golden(protocol=_plain(protocol), actions=np.array(actions), outcome=shown)
 
