@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from benchmarks import libero_segmentation
+
 
 def markdown(found: Mapping[str, Any]) -> str:
     return "\n".join(
@@ -15,6 +17,7 @@ def markdown(found: Mapping[str, Any]) -> str:
             *_whole(found["whole"]),
             *_tasks(found["per_task"]),
             *_speed(found["speed"]),
+            *libero_segmentation.markdown(found["libero"]),
         ]
     )
 
