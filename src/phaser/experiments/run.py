@@ -9,7 +9,7 @@ from typing import Any
 import cattrs
 from cattrs.strategies import configure_tagged_union
 
-from phaser.core.errors import BadInput, BrokenFile
+from phaser.core.errors import BadInput, BrokenFile, UnknownName
 from phaser.core.files import read_json
 from phaser.core.ports import Segmenter
 from phaser.memory.codecs import ImageCodec
@@ -25,6 +25,7 @@ from phaser.suites.metaworld import MetaWorld
 from phaser.training.fit import Fit
 
 AnySuite = MetaWorld | Libero
+SUITES: dict[str, type[AnySuite]] = {"metaworld": MetaWorld, "libero": Libero}
 
 UNUSED_FRAMES = Reservoir().frames_per_task
 """What a method's rule says where a budget in bytes decides: always the same, its default."""
@@ -170,9 +171,24 @@ def converter() -> cattrs.Converter:
     )
     for union in (KeepRule, DrawRule):
         configure_tagged_union(union, made, tag_name="rule")
-    # Runs from before there were two suites do not say which.
-    configure_tagged_union(AnySuite, made, tag_name="kind", default=MetaWorld)
+    made.register_unstructure_hook(AnySuite, lambda suite: _suite_to_json(made, suite))
+    made.register_structure_hook(AnySuite, lambda value, _: _suite_from_json(made, value))
     return made
+
+
+def _suite_to_json(made: cattrs.Converter, suite: AnySuite) -> dict[str, Any]:
+    kind = Libero if isinstance(suite, Libero) else MetaWorld
+    return {"kind": suite.kind, **made.unstructure(suite, unstructure_as=kind)}
+
+
+def _suite_from_json(made: cattrs.Converter, value: dict[str, Any]) -> AnySuite:
+    """Runs from before there were two suites do not say which."""
+    fields = dict(value)
+    kind = fields.pop("kind", "metaworld")
+    if kind not in SUITES:
+        raise UnknownName("kind of suite", kind, SUITES)
+    suite: AnySuite = made.structure(fields, SUITES[kind])
+    return suite
 
 
 def settings_of(run: Run) -> dict[str, Any]:
