@@ -14,8 +14,11 @@ NUM_STEPS = 3
 SEEDS = (5000, 5001)
 
 
-def check_suite(suite: Suite) -> None:
-    """Read and simulate the suite's first task; names and demonstrations of all tasks."""
+def check_suite(suite: Suite, *, seeds: tuple[int, int] = SEEDS) -> None:
+    """Read and simulate the suite's first task; names and demonstrations of all tasks.
+
+    `seeds`: two that the suite's simulator knows.
+    """
     require(isinstance(suite, Suite), suite, "lacks a method of the port; see phaser.core.ports")
     tasks = suite.tasks()
     names = [task.name for task in tasks]
@@ -27,7 +30,7 @@ def check_suite(suite: Suite) -> None:
         for split in ("train", "heldout"):
             _check_demos(suite, task, suite.demos(task, split), first)
         require(suite.horizon(task) >= 1, suite, f"a step limit of {suite.horizon(task)} steps")
-    _check_env(suite, tasks[0], first)
+    _check_env(suite, tasks[0], first, seeds)
 
 
 def _check_demos(suite: Suite, task: Task, demos: Sequence[Demo], first: Demo) -> None:
@@ -55,16 +58,16 @@ def _check_demos(suite: Suite, task: Task, demos: Sequence[Demo], first: Demo) -
         )
 
 
-def _check_env(suite: Suite, task: Task, demo: Demo) -> None:
+def _check_env(suite: Suite, task: Task, demo: Demo, seeds: tuple[int, int]) -> None:
     env = suite.make_env(task)
     require(isinstance(env, Env), suite, "make_env gave no Env (reset, step, observe)")
-    seen = _replay(env, SEEDS[0], demo)
+    seen = _replay(env, seeds[0], demo)
     _check_observation(suite, task, seen[0], demo)
-    again = _replay(env, SEEDS[0], demo)
+    again = _replay(env, seeds[0], demo)
     same = all(_equal(one, two) for one, two in zip(seen, again, strict=True))
-    require(same, suite, f"seed {SEEDS[0]} gave two different episodes for the same actions")
-    other = env.reset(SEEDS[1])
-    require(not _equal(seen[0], other), suite, f"seeds {SEEDS} give the same initial state")
+    require(same, suite, f"seed {seeds[0]} gave two different episodes for the same actions")
+    other = env.reset(seeds[1])
+    require(not _equal(seen[0], other), suite, f"seeds {seeds} give the same initial state")
     moved = env.step(demo.actions[0])
     require(isinstance(moved, bool), suite, f"step returned {moved!r}, expected True or False")
 
