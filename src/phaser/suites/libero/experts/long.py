@@ -1,4 +1,4 @@
-"""Scripted experts of LIBERO-Long (libero_10) tasks: each does two things in a row."""
+"""Scripted experts of the ten LIBERO-Long tasks (libero_10): most do two things in a row."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from phaser.suites.libero.experts.goal import STOVE_TOP, level, turn_on_stove
+from phaser.suites.libero.experts.long_inside import book_in_caddy, mug_in_microwave
 from phaser.suites.libero.experts.moves import CLOSED, Move, grasp, place, shift, shifted
 from phaser.suites.libero.experts.world import (
     DOWN,
@@ -171,16 +172,20 @@ LONG: dict[str, Callable[[World], list[Move]]] = {
     "LIVING_ROOM_SCENE2_put_both_the_cream_cheese_box_and_the_butter_in_the_basket": (
         cheese_and_butter
     ),
-    "LIVING_ROOM_SCENE1_put_both_the_alphabet_soup_and_the_cream_cheese_box_in_the_basket": (
-        soup_and_cheese
-    ),
-    "LIVING_ROOM_SCENE5_put_the_white_mug_on_the_left_plate_"
-    "and_put_the_yellow_and_white_mug_on_the_right_plate": two_mugs,
-    "LIVING_ROOM_SCENE6_put_the_white_mug_on_the_plate_"
-    "and_put_the_chocolate_pudding_to_the_right_of_the_plate": mug_and_pudding,
     "KITCHEN_SCENE3_turn_on_the_stove_and_put_the_moka_pot_on_it": stove_and_pot,
-    "KITCHEN_SCENE8_put_both_moka_pots_on_the_stove": both_pots,
     "KITCHEN_SCENE4_put_the_black_bowl_in_the_bottom_drawer_of_the_cabinet_and_close_it": (
         bowl_in_drawer
     ),
+    "LIVING_ROOM_SCENE5_put_the_white_mug_on_the_left_plate_"
+    "and_put_the_yellow_and_white_mug_on_the_right_plate": two_mugs,
+    "STUDY_SCENE1_pick_up_the_book_and_place_it_in_the_back_compartment_of_the_caddy": (
+        book_in_caddy
+    ),
+    "LIVING_ROOM_SCENE6_put_the_white_mug_on_the_plate_"
+    "and_put_the_chocolate_pudding_to_the_right_of_the_plate": mug_and_pudding,
+    "LIVING_ROOM_SCENE1_put_both_the_alphabet_soup_and_the_cream_cheese_box_in_the_basket": (
+        soup_and_cheese
+    ),
+    "KITCHEN_SCENE8_put_both_moka_pots_on_the_stove": both_pots,
+    "KITCHEN_SCENE6_put_the_yellow_and_white_mug_in_the_microwave_and_close_it": mug_in_microwave,
 }
