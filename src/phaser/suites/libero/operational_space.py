@@ -7,11 +7,13 @@ summation that robosuite's has; what is saved is copies, repeated look-ups by na
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
+from phaser.core.errors import BadInput
 from phaser.suites.libraries import mujoco
 
 _NULLSPACE_STIFFNESS = 10.0
@@ -25,14 +27,16 @@ Torques = Float[np.ndarray, "joints"]
 class OperationalSpace:
     """What moves the hand to its goal, and the spare joint to where it began."""
 
-    def __init__(self, model: Any, data: Any, *, controller: Any, joints: slice) -> None:
+    def __init__(self, model: Any, data: Any, *, controller: Any) -> None:
+        self._library = mujoco()
         self._model, self._data, self._controller = model, data, controller
         self._site = model.site(controller.eef_name).id
         self._position = data.site_xpos[self._site]
         self._rotation = data.site_xmat[self._site]
         self._speeds = data.qvel
+        joints = consecutive(controller.qvel_index)
         self._joint_speeds = data.qvel[joints]
-        self._joint_positions = data.qpos[_consecutive(controller.qpos_index)]
+        self._joint_positions = data.qpos[consecutive(controller.qpos_index)]
         self._gravity = data.qfrc_bias[joints]
         self._stiffness = controller.kp[:3].copy(), controller.kp[3:6].copy()
         self._damping = controller.kd[:3].copy(), controller.kd[3:6].copy()
@@ -76,7 +80,7 @@ class OperationalSpace:
         return torques
 
     def _look(self) -> None:
-        library = mujoco()
+        library = self._library
         linear, angular = self._moving
         library.mj_jacSite(self._model, self._data, linear, angular, self._site)
         library.mj_fullM(self._model, self._inertia_of_all, self._data.qM)
@@ -109,7 +113,8 @@ class OperationalSpace:
 def _pseudo_inverse(square: Float[np.ndarray, "*stack n n"]) -> Float[np.ndarray, "*stack n n"]:
     """`np.linalg.pinv` for matrices that are almost never singular, a stack at a time."""
     left, sizes, right = np.linalg.svd(square, full_matrices=False)
-    if not (sizes[..., -1] > _SMALLEST_SINGULAR_VALUE * sizes[..., 0]).all():
+    flat = sizes.ravel().tolist()
+    if not min(flat) > _SMALLEST_SINGULAR_VALUE * max(flat):
         return np.linalg.pinv(square)
     scaled = (1 / sizes)[..., None] * left.swapaxes(-1, -2)
     return np.matmul(right.swapaxes(-1, -2), scaled)
@@ -128,5 +133,9 @@ def _turned(goal: Float[np.ndarray, "3 3"], rotation: Float[np.ndarray, "9"]) ->
     )
 
 
-def _consecutive(indices: Any) -> slice:
-    return slice(int(indices[0]), int(indices[-1]) + 1)
+def consecutive(indices: Sequence[int]) -> slice:
+    """Joints or motors that are neighbours, as the span they take; views of it cost nothing."""
+    span = slice(int(indices[0]), int(indices[-1]) + 1)
+    if list(range(span.start, span.stop)) != [int(index) for index in indices]:
+        raise BadInput(f"the robot's parts are numbered {list(indices)}; expected neighbours")
+    return span
