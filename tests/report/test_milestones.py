@@ -43,7 +43,9 @@ def failed(*reached, task="bowl"):
 
 
 def test_only_failures_of_the_last_stage_count():
-    found = final_failures(table(row(), row(success=True), row(after=0), row(milestones="")))
+    found = final_failures(
+        table(row(), row(success=True), row(after=0), row(milestones=""), row(milestones="[]"))
+    )
     assert found == (failed(True, False, False),)
 
 

@@ -31,21 +31,25 @@ def final_failures(episodes: pa.Table) -> tuple[Failure, ...]:
     """The failed rollouts of the last stage, where the suite tells milestones."""
     rows = checked_rows(with_later_columns(episodes), EPISODES_SCHEMA)
     last = max((row["after_index"] for row in rows), default=0)
-    return tuple(
+    failed = [
         Failure(task=row["task"], milestones=_milestones(row["milestones"]))
         for row in rows
         if row["after_index"] == last and not row["success"] and row["milestones"]
-    )
+    ]
+    return tuple(one for one in failed if one.milestones)
 
 
 def method_rows(groups: Mapping[str, Sequence[RunResult]]) -> list[tuple[str, ...]]:
     """Per method: how many rollouts failed, and what share of the milestones these reached."""
-    rows = []
-    for method, failures in _by_method(groups).items():
+    by_method = _by_method(groups)
+    if not any(by_method.values()):
+        return []
+    rows: list[tuple[str, ...]] = []
+    for method, failures in by_method.items():
         shares = [mean([float(true) for _, true in one.milestones]) for one in failures]
         share = f"{100 * mean(shares):.0f} %" if shares else "–"
         rows.append((method, str(len(failures)), share))
-    return rows if any(count != "0" for _, count, _ in rows) else []
+    return rows
 
 
 def headings(groups: Mapping[str, Sequence[RunResult]]) -> tuple[str, ...]:
