@@ -1,20 +1,24 @@
 """`phaser doctor libero`: green where all is well, else the line that says what mends it."""
 
 import json
+import re
 import time
 from pathlib import Path
 
 import pytest
+import tomllib
 
 from phaser.cli import main
 from phaser.suites import checks as looking
 from phaser.suites.checks import Check, in_child
 from phaser.suites.gl import probe
-from phaser.suites.libero import assets, doctor
+from phaser.suites.libero import assets, doctor, runtime
 from phaser.suites.libero import golden as episode
+from phaser.suites.libero.assets import INSTALL
 from phaser.suites.libero.golden import golden
 from phaser.suites.libero.init_states import original_file
 from phaser.suites.libero.protocol import changed
+from phaser.suites.libero.runtime import PACKAGES
 
 SOURCE = str(Path(__file__).parents[3] / "src")
 
@@ -158,3 +162,17 @@ def test_a_library_that_does_not_load_is_not_asked_to_draw(
     monkeypatch.setattr("phaser.suites.gl.loads", lambda backend: False)
     monkeypatch.setattr(looking.subprocess, "run", None)
     assert probe("egl") == (False, "libEGL.so.1 does not load")
+
+
+def test_what_is_installed_is_what_the_doctor_expects() -> None:
+    root = Path(SOURCE).parent
+    pinned = (root / "requirements-libero.txt").read_text().splitlines()
+    exact = [f"{package}=={doctor.EXACT[package]}" for package in PACKAGES]
+    assert [line for line in pinned if not line.startswith("#")] == exact
+    assert f"pip install --no-deps {' '.join(exact)}" == INSTALL
+    assert INSTALL in runtime.INSTALL
+    extra = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    named = extra["optional-dependencies"]["libero"]
+    packages = {re.split("[=<>]", requirement)[0] for requirement in named}
+    assert packages == {*doctor.LIBRARIES_OF_LIBERO, "mujoco"}
+    assert f"mujoco=={doctor.EXACT['mujoco']}" in named
