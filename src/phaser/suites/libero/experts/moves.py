@@ -202,22 +202,29 @@ def release(*, hand: Direction = down, up: float = 0.08, steps: int = 6) -> list
     ]
 
 
-SIDEWAYS = facing(lean=np.pi / 2)
-"""The fingers point to −y and open vertically: for the handles of drawers that open to +y."""
+LEAN = 1.5
+"""Radians: fingers that point to −y and a little down. Level ones would stretch the elbow."""
 
 
-def pull(name: str, handle: Position, *, by: float, opened: Condition) -> list[Move]:
+def pull(
+    name: str, handle: Position, *, by: float, opened: Condition, lean: float = LEAN
+) -> list[Move]:
     """Take a horizontal handle from its +y side and pull it towards +y until it is open."""
+    hand = facing(lean=lean)
+    away = vector(0, np.sin(lean), np.cos(lean))
 
-    def off(y: float, z: float = 0.0) -> Position:
-        return lambda world: handle(world) + vector(0, y, z)
+    def off(distance: float) -> Position:
+        return lambda world: handle(world) + distance * away
+
+    def slipped(world: World) -> bool:
+        return bool(np.linalg.norm(world.hand - handle(world)) > 0.04)
 
     return [
         Move(
             stage="turn hand",
-            target=off(0.16, 0.06),
+            target=off(0.17),
             grip=OPEN,
-            hand=SIDEWAYS,
+            hand=hand,
             tolerance=0.05,
             tolerance_angle=0.25,
             at_most=90,
@@ -226,41 +233,34 @@ def pull(name: str, handle: Position, *, by: float, opened: Condition) -> list[M
             stage=f"face {name}",
             target=off(0.09),
             grip=OPEN,
-            hand=SIDEWAYS,
+            hand=hand,
             tolerance_angle=0.10,
             at_most=50,
         ),
         Move(
             stage=f"reach {name}",
-            target=off(-0.004),
+            target=off(-0.002),
             grip=OPEN,
-            hand=SIDEWAYS,
+            hand=hand,
             tolerance=0.008,
             speed=0.5,
             at_most=30,
         ),
-        Move(
-            stage="close",
-            target=off(-0.004),
-            grip=CLOSED,
-            hand=SIDEWAYS,
-            at_least=12,
-            at_most=12,
-        ),
+        Move(stage="close", target=off(-0.002), grip=CLOSED, hand=hand, at_least=12, at_most=12),
         Move(
             stage="pull",
             target=shifted(y=by),
             grip=CLOSED,
-            hand=SIDEWAYS,
+            hand=hand,
             fixed=True,
             tolerance=0.010,
             speed=0.8,
-            until=opened,
+            until=lambda world: opened(world) or slipped(world),
             again_from=f"face {name}",
             again_if=lambda world: not opened(world),
         ),
-        stay("release", OPEN, steps=5, hand=SIDEWAYS),
-        shift("retreat", shifted(y=0.08, z=0.02), OPEN, hand=SIDEWAYS, speed=1.0, at_most=20),
+        stay("release", OPEN, steps=5, hand=hand),
+        shift("retreat", shifted(y=0.08, z=0.02), OPEN, hand=hand, speed=1.0, at_most=20),
     ]
 
 
