@@ -9,7 +9,7 @@ once, and only the solver runs as often as in robosuite.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -49,16 +49,8 @@ class FastControl:
         low, high = self._model.actuator_ctrlrange[motors].T
         self._finger_middle, self._finger_reach = 0.5 * (high + low), 0.5 * (high - low)
 
-    def step(
-        self,
-        action: Float[np.ndarray, "7"],
-        *,
-        after_first_substep: Callable[[], None] | None = None,
-    ) -> None:
-        """Six numbers for the hand, in [-1, 1], and one whose sign closes or opens the gripper.
-
-        `after_first_substep` is called when robosuite reads its sensors and cameras.
-        """
+    def step(self, action: Float[np.ndarray, "7"]) -> None:
+        """Six numbers for the hand, in [-1, 1], and one whose sign closes or opens the gripper."""
         action = np.asarray(action, np.float64)
         if action.shape != (_HAND_NUMBERS + 1,) or not np.isfinite(action).all():
             raise BadInput(f"the action {action} is not the seven finite numbers that LIBERO takes")
@@ -69,9 +61,6 @@ class FastControl:
             # not on the initial state that was loaded since.
             self._robosuite_substep(action)
             num_substeps -= 1
-            if after_first_substep is not None:
-                after_first_substep()
-                after_first_substep = None
         for fingers in self._finger_commands(float(action[_HAND_NUMBERS]), num_substeps):
             self._propagate()
             if not goal_is_set:
@@ -82,9 +71,6 @@ class FastControl:
             np.minimum(torques, self._strongest, out=self._arm)
             self._fingers[:] = fingers
             self._library.mj_step2(self._model, self._data)
-            if after_first_substep is not None:
-                after_first_substep()
-                after_first_substep = None
 
     def _robosuite_substep(self, action: Float[np.ndarray, "7"]) -> None:
         self._domain.sim.forward()

@@ -16,6 +16,7 @@ from phaser.suites.frame_hash import require_same_frames
 from phaser.suites.gl import choose_gl
 from phaser.suites.libero.assets import assets_folder
 from phaser.suites.libero.env import LiberoEnv
+from phaser.suites.libero.init_states import init_states
 from phaser.suites.libero.protocol import PROTOCOLS, Protocol
 from phaser.suites.libero.recording import (
     ACTION_NAMES,
@@ -77,6 +78,8 @@ class Libero:
         """What is needed of this machine, checked before anything starts."""
         require_packages()
         choose_gl()
+        for task in self.tasks():
+            init_states(suite_of(task.name), task.name)
         for suite in sorted({suite_of(task.name) for task in self.tasks()}):
             assets_folder(suite)
 
