@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from phaser.cli import doctor, main
-from phaser.cli.progress import Watch, duration, labels, task_line, work_of
+from phaser.cli.progress import Watch, duration, evaluation_left, labels, task_line, work_of
 from phaser.experiments.grid import Axes
 from phaser.experiments.presets import PRESETS, preset
 from phaser.methods.table import METHODS, method
@@ -91,6 +91,28 @@ def test_a_pipe_gets_plain_lines_with_the_time_left() -> None:
         "recorded assembly (1 of 10)",
         "sequential  task 1/10 assembly learnt 8/10 · about 5 s left",
     ]
+
+
+def test_the_line_after_a_task_tells_how_fast_its_rollouts_were() -> None:
+    cells = Axes(methods=("er",)).cells(preset("metaworld-quick"))
+    stream, name = io.StringIO(), cells[0].name
+    episode = {
+        "kind": "episode",
+        "task": "assembly",
+        "episodes": 4,
+        "planned": 10,
+        "episodes_per_s": 1.94,
+        "seconds_left": 62.0,
+        "shares": {"physics": 0.61, "rendering": 0.24, "policy": 0.15},
+    }
+    with Watch(cells, stream=stream) as watch:
+        watch.cell(name, episode)
+        counts = {"assembly": [8, 10]}
+        watch.cell(name, {"kind": "task", "task": "assembly", "index": 0, "counts": counts})
+    [line] = stream.getvalue().splitlines()
+    speed = "1.9 rollouts/s (physics 61 %, rendering 24 %, policy 15 %)"
+    assert line == f"er  task 1/10 assembly learnt 8/10 · {speed}"
+    assert evaluation_left(episode) == f"4/10, 60 s left · {speed}"
 
 
 def test_the_work_of_a_cell_counts_steps_and_rollouts() -> None:

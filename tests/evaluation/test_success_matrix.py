@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from phaser.core.errors import BadInput
-from phaser.evaluation.matrix import EPISODES_SCHEMA, SuccessMatrix
+from phaser.evaluation.matrix import EPISODES_SCHEMA, SuccessMatrix, with_later_columns
 
 TASKS = ("open", "close")
 
@@ -23,6 +23,8 @@ def row(after: str, task: str, env_seed: int, *, success: bool) -> dict[str, obj
         "env_seed": env_seed,
         "success": success,
         "steps": 10,
+        "retried": False,
+        "milestones": "",
     }
 
 
@@ -98,3 +100,10 @@ def test_a_joint_run_has_one_row_called_all() -> None:
 def test_joint_episodes_are_read_under_the_last_position() -> None:
     rows = [dict(row("close", task, 1, success=True), after_task="all") for task in TASKS]
     assert matrix_of(rows).is_joint
+
+
+def test_episodes_from_before_retries_and_milestones_are_read_as_having_had_none() -> None:
+    whole = pa.Table.from_pylist(episodes(), schema=EPISODES_SCHEMA)
+    before = whole.drop_columns(["retried", "milestones"])
+    assert with_later_columns(before).equals(whole)
+    assert SuccessMatrix.from_episodes(before, tasks=TASKS) == matrix_of(episodes())

@@ -13,6 +13,7 @@ from phaser.cli import run as run_verb
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.files import write_json
 from phaser.core.locks import InUse, exclusive
+from phaser.evaluation.simulators import Simulators
 from phaser.experiments import sameness
 from phaser.experiments.cell import Cell, run_cell
 from phaser.experiments.folder import CellFolder
@@ -40,10 +41,11 @@ def interrupted(run, folder, *, at_step):
         if len(prepared) == 2 and step == at_step:
             raise Interrupted
 
-    cell = Cell(run=run, folder=CellFolder(folder), notify=notify)
-    cell.learner = replace(cell.learner, progress=progress)
-    with pytest.raises(Interrupted):
-        cell.execute()
+    with Simulators() as simulators:
+        cell = Cell(run=run, folder=CellFolder(folder), notify=notify, simulators=simulators)
+        cell.learner = replace(cell.learner, progress=progress)
+        with pytest.raises(Interrupted):
+            cell.execute()
     return folder
 
 
@@ -163,7 +165,7 @@ def test_any_flipped_byte_of_a_checkpoint_is_noticed_and_the_file_named(half, ca
         broken[where] ^= 1 << int(where) % 8
         path.write_bytes(bytes(broken))
         with pytest.raises(BrokenFile, match=path.name) as caught:
-            Cell(run=made_up_run(cache), folder=CellFolder(half), notify=print).execute()
+            run_cell(made_up_run(cache), half)
         one_line(caught)
     path.write_bytes(whole)
     run_cell(made_up_run(cache), half)
@@ -186,8 +188,9 @@ def test_a_position_of_a_newer_version_is_refused_with_advice(half):
 def test_the_memory_read_back_is_the_one_that_was_in_ram(cache, tmp_path):
     run = made_up_run(cache)
     folder = CellFolder(tmp_path / "run")
-    cell = Cell(run=run, folder=folder, notify=lambda event: None)
-    cell.execute()
+    with Simulators() as simulators:
+        cell = Cell(run=run, folder=folder, notify=print, simulators=simulators)
+        cell.execute()
     stored = KeptFrames(path=folder.path / "memory", run=run)
     found = stored.restored(cell.checkpoints.position.memory).buckets
     kept = [bucket for task in run.suite.tasks() for bucket in selected(cell, task)]
