@@ -138,7 +138,7 @@ def test_a_task_without_expert_names_one_that_has_one() -> None:
         Expert("turn_on_the_stov", None, None)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def simulate(needs_libero):
     """Runs one episode: whether it was solved, the stages and the commands."""
     from phaser.suites.libero.assets import assets_folder
