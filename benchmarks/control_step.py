@@ -21,6 +21,7 @@ from benchmarks.publishing import publish
 from phaser.suites.libero.assets import assets_folder
 from phaser.suites.libero.experts.expert import Expert
 from phaser.suites.libero.protocol import protocol_named
+from phaser.suites.libero.runtime import libero_envs
 from phaser.suites.libero.simulator import Simulator
 from phaser.suites.libero.tasks import SUITES, task_named
 from phaser.suites.libraries import mujoco
@@ -169,7 +170,6 @@ def _physics_only(simulator: Simulator) -> Callable[[np.ndarray], object]:
 def _compiled_controller() -> Callable[[], Any]:
     """Within it robosuite's functions are those that it would compile by default."""
     import numba
-    from phaser.suites.libero.runtime import libero_envs
 
     libero_envs()
     from robosuite.controllers import osc

@@ -2,9 +2,9 @@
 
 robosuite runs all of MuJoCo's forward dynamics twice before each of the 25 substeps, with the
 torques of the substep before, only to read poses. What these passes change is where the constraint
-solver starts from (`qacc_warmstart`). It stops at a tolerance, so its start shows in its result, and
-contacts make that grow until objects lie elsewhere. Here positions and velocities are propagated
-once, and only the solver runs as often as in robosuite.
+solver starts from (`qacc_warmstart`). It stops at a tolerance, so its start shows in its result,
+and contacts make that grow until objects lie elsewhere. Here positions and velocities are
+propagated once, and only the solver runs as often as in robosuite.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class FastControl:
         low, high = self._model.actuator_ctrlrange[motors].T
         self._finger_middle, self._finger_reach = 0.5 * (high + low), 0.5 * (high - low)
 
-    def step(self, action: Float[np.ndarray, "7"]) -> None:
+    def step(self, action: Float[np.ndarray, "numbers"]) -> None:
         """Six numbers for the hand, in [-1, 1], and one whose sign closes or opens the gripper."""
         action = np.asarray(action, np.float64)
         if action.shape != (_HAND_NUMBERS + 1,) or not np.isfinite(action).all():
