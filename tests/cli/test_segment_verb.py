@@ -175,7 +175,7 @@ def test_a_metaworld_task_is_found_by_its_name(
     assert list(stages) == ["hammer", "reach"]
     assert stages["hammer"].instruction == "hit the nail with the hammer"
     said = capsys.readouterr().err
-    assert "note: 'hammer' is the Meta-World task; write ./hammer" in said
+    assert "note: 'hammer' is the simulated task; write ./hammer" in said
     assert "hammer: its scripted expert is recorded first (30 demonstrations)" in said
 
 
@@ -228,7 +228,8 @@ def test_file_names_differ_whatever_the_tasks_are_called() -> None:
     "program",
     [
         "main.execute(['segment', {cups!r}, '--layout', 'libero', '--out', {out!r}])",
-        "from phaser.cli.segment_sources import _metaworld_tasks; _metaworld_tasks(['reach'])",
+        "from phaser.cli.simulated_sources import named, simulated_tasks; "
+        "simulated_tasks(named(['reach']))",
     ],
 )
 def test_segmenting_imports_neither_torch_nor_what_it_does_not_use(

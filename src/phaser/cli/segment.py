@@ -30,8 +30,8 @@ from phaser.report.phase_plot import PhasePicture, phase_picture
 
 USAGE = "phaser segment SOURCE [SOURCE …] --out stage_info.json [flags]"
 EPILOG = """\
-SOURCE is a Meta-World task or list (hammer, metaworld-10), a LIBERO or robomimic HDF5 file or a
-folder of them, or a LeRobot dataset (v2.0, v2.1, v3.0). For example
+SOURCE is a simulated task or list (hammer, metaworld-10, libero-goal), a LIBERO or robomimic HDF5
+file or a folder of them, or a LeRobot dataset (v2.0, v2.1, v3.0). For example
   phaser segment hammer drawer-open --out stage_info.json --plot plots
   phaser segment libero_goal/ --layout libero --turn flip-vertical --out stage_info.json
   phaser segment my_dataset/ --motion 0-5 --gripper 6 --gripper-closes falling --absolute --out F

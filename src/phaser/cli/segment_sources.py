@@ -1,8 +1,7 @@
-"""What `phaser segment` can cut: Meta-World tasks by name, HDF5 files and folders, LeRobot."""
+"""What `phaser segment` can cut: simulated tasks by name, HDF5 files and folders, LeRobot."""
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,12 +10,12 @@ from typing import Literal
 
 import numpy as np
 
+from phaser.cli.simulated_sources import NAMES, named, simulated_tasks
 from phaser.core.demonstration import ActionLayout, Demo, Task
-from phaser.core.errors import BadInput, MissingDependency, UnknownName
+from phaser.core.errors import BadInput, UnknownName
 from phaser.demos.opening import OpenedDemos, open_demos
 from phaser.demos.turned import AS_STORED
 from phaser.suites.libero.demonstrations import check_gripper, without_no_ops
-from phaser.suites.metaworld_tasks import INSTRUCTIONS, LISTS, task_names
 
 ClosingSign = Literal[1, -1]
 
@@ -26,7 +25,7 @@ FALLING_GRIPPERS = ("aloha", "libero-one-opens")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReadingFlags:
-    """How files are to be read; Meta-World's own recordings need none of it."""
+    """How files are to be read; recordings of our own need none of it."""
 
     layout: ActionLayout | str | None = None
     turn: str = AS_STORED
@@ -66,20 +65,19 @@ class OpenedSources:
 
 
 def open_sources(sources: Sequence[str], flags: ReadingFlags) -> OpenedSources:
-    """Names of Meta-World tasks or lists, and paths; a bare task's name is never a path."""
-    names = [name for source in sources if _is_metaworld(source) for name in task_names(source)]
-    paths = [source for source in sources if not _is_metaworld(source)]
+    """Names of simulated tasks or lists, and paths; a bare task's name is never a path."""
+    paths = [source for source in sources if source not in NAMES]
     if flags.any_given() and not paths:
         raise BadInput(
-            "Meta-World recordings know their layout, images and instructions; leave out "
+            "our recordings know their layout, images and instructions; leave out "
             "--layout, --motion, --gripper, --turn, --state-keys, --instruction and --drop-no-ops"
         )
     remarks = [
-        f"{source!r} is the Meta-World task; write ./{source} for what has that name here"
+        f"{source!r} is the simulated task; write ./{source} for what has that name here"
         for source in sources
-        if _is_metaworld(source) and Path(source).exists()
+        if source in NAMES and Path(source).exists()
     ]
-    tasks = _metaworld_tasks(names) if names else []
+    tasks = simulated_tasks(named(sources))
     for source in paths:
         opened = _open_path(source, flags)
         tasks += _file_tasks(opened, flags)
@@ -111,14 +109,10 @@ def closing_sign(layout: ActionLayout | str | None, gripper_closes: str | None) 
     return -1 if layout in FALLING_GRIPPERS else 1
 
 
-def _is_metaworld(source: str) -> bool:
-    return source in INSTRUCTIONS or source in LISTS
-
-
 def _open_path(source: str, flags: ReadingFlags) -> OpenedDemos:
     path = Path(source)
     if not path.exists() and path.name == source and not path.suffix:
-        raise UnknownName("task, task list or path", source, [*LISTS, *INSTRUCTIONS])
+        raise UnknownName("task, task list or path", source, NAMES)
     try:
         return open_demos(
             path,
@@ -150,36 +144,3 @@ def _read(demos: Iterable[Demo], flags: ReadingFlags) -> Iterable[Demo]:
         if isinstance(flags.layout, str):
             check_gripper(demo, flags.layout)
         yield without_no_ops(demo) if flags.drop_no_ops else demo
-
-
-def _metaworld_tasks(names: Sequence[str]) -> list[SourceTask]:
-    """Imported here: reading a file needs no simulator."""
-    from phaser.cli.output import require_writable
-    from phaser.suites.gl import choose_gl
-    from phaser.suites.metaworld import MetaWorld
-    from phaser.suites.recorder import SPLITS, ensure_recorded
-
-    for package in ("mujoco", "metaworld"):
-        if importlib.util.find_spec(package) is None:
-            raise MissingDependency(
-                f"{package} is not installed; run: pip install 'phaser-vla[metaworld]'"
-            )
-    choose_gl()
-    suite = MetaWorld(task_list=tuple(names))
-    require_writable(suite.cache)
-
-    return [
-        SourceTask(
-            task=task,
-            source="Meta-World",
-            num_demos=suite.recording.num_train,
-            read=partial(suite.demos, task, "train"),
-            num_missing=sum(
-                suite.recording.num_demos(split)
-                for split in SPLITS
-                if not suite.recording.folder(suite.cache, task, split).exists()
-            ),
-            prepare=partial(ensure_recorded, suite.cache, task, suite.recording),
-        )
-        for task in suite.tasks()
-    ]

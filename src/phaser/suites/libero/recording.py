@@ -24,7 +24,7 @@ from phaser.suites.frame_hash import hash_of
 from phaser.suites.libero.assets import assets_folder
 from phaser.suites.libero.env import LiberoEnv
 from phaser.suites.libero.experts.expert import Expert
-from phaser.suites.libero.protocol import PROTOCOLS, Protocol
+from phaser.suites.libero.protocol import Protocol
 from phaser.suites.libero.recorded_truths import write_stage_names, write_truths
 from phaser.suites.libero.recording_process import record_in_process
 from phaser.suites.libero.runtime import versions
@@ -200,5 +200,3 @@ def _plain(value: dict[str, Any]) -> dict[str, Any]:
     """As JSON gives it back: tuples are lists there."""
     found: dict[str, Any] = json.loads(json.dumps(value))
     return found
-
-

@@ -69,7 +69,8 @@ def main(asked: dict[str, Any]) -> None:
         protocol=Protocol(**protocol),
     )
     try:
-        recording.record_here(Path(asked["folder"]), task_named(asked["task"]), asked["split"], each)
+        task = task_named(asked["task"])
+        recording.record_here(Path(asked["folder"]), task, asked["split"], each)
     except PhaserError as error:
         print(REFUSED + json.dumps(str(error)), file=said)
     said.flush()

@@ -1,4 +1,4 @@
-"""Import LIBERO so that it asks nothing, writes nothing outside a private folder and fetches nothing.
+"""Import LIBERO so that it asks nothing, fetches nothing and writes to a private folder only.
 
 As it comes, `import libero.libero` asks a question on stdin, writes to the home folder, looks for
 assets on a hub, and robosuite under it opens a log file that belongs to whoever was first.
@@ -74,10 +74,12 @@ def _quiet() -> Iterator[None]:
 def _settle_macros() -> None:
     """robosuite's settings, put in place before it reads them: no log file, no compiler."""
     found = importlib.util.find_spec("robosuite")
-    assert found is not None and found.submodule_search_locations
+    assert found is not None
+    assert found.submodule_search_locations
     path = Path(next(iter(found.submodule_search_locations))) / "macros.py"
     spec = importlib.util.spec_from_file_location("robosuite.macros", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     macros = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(macros)
     settings = {"FILE_LOGGING_LEVEL": None, "CONSOLE_LOGGING_LEVEL": "ERROR", "ENABLE_NUMBA": False}

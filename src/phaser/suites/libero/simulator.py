@@ -17,8 +17,8 @@ from jaxtyping import Float, UInt8
 
 from phaser.core.demonstration import Task
 from phaser.core.errors import BadInput, PhaserError
-from phaser.suites.libero.controller import FastControl
 from phaser.suites.libero.assets import package_folder
+from phaser.suites.libero.controller import FastControl
 from phaser.suites.libero.init_states import init_states
 from phaser.suites.libero.protocol import Protocol
 from phaser.suites.libero.runtime import libero_envs, use_assets
@@ -73,7 +73,8 @@ class Simulator:
         """
         if not 0 <= index < len(self._states):
             raise BadInput(
-                f"initial state {index} of {self.task.name!r}; expected 0 to {len(self._states) - 1}"
+                f"initial state {index} of {self.task.name!r}; "
+                f"expected 0 to {len(self._states) - 1}"
             )
         self._scene.take(self, self._goal)
         with _own_randomness():
