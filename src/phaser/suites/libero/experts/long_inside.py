@@ -51,8 +51,8 @@ def book_in_caddy(world: World) -> list[Move]:
     ]
 
 
-FORWARD = facing(yaw=np.pi / 2, lean=-1.1)
-"""The fingers point to +y, a little down, and open along x."""
+FORWARD = facing(yaw=np.pi / 2, lean=-0.7)
+"""The fingers point to +y and down, and open along x; flatter, the arm could not stretch enough."""
 
 
 def mug_in_microwave(world: World) -> list[Move]:
