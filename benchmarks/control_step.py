@@ -91,7 +91,7 @@ def main() -> None:
 
 def measure(tasks: Sequence[str] = SUITES[SUITE], *, initial_state: int = 0) -> dict[str, Any]:
     """Per task: steps, milliseconds, robosuite / ours, the largest difference of a trajectory."""
-    compiled = _compiled_controller()
+    compiled = compiled_controller()
     rows = [_row(task, initial_state, compiled) for task in tasks]
     return {"suite": SUITE, "initial_state": initial_state, "rows": rows}
 
@@ -167,7 +167,7 @@ def _physics_only(simulator: Simulator) -> Callable[[np.ndarray], object]:
     return step
 
 
-def _compiled_controller() -> Callable[[], Any]:
+def compiled_controller() -> Callable[[], Any]:
     """Within it robosuite's functions are those that it would compile by default."""
     import numba
 

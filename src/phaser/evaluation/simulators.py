@@ -11,6 +11,7 @@ import tempfile
 import time
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from pathlib import Path
 from types import TracebackType
 
 from phaser.core.errors import BadInput
@@ -22,7 +23,6 @@ TIME_LIMIT_S = 120.0
 """For one answer: building a simulator takes seconds, a chunk of actions much less than one."""
 GRACE_S = 5.0
 """Between the last word of a process that fails and its end."""
-TAIL_BYTES = 4000
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 """Several simulators share the processor; their matrices are tiny."""
 
@@ -36,17 +36,19 @@ class Worker:
         self.tasks: list[str] = []
         """Simulators that it has made; the one in use last."""
         self.deadline = float("inf")
-        # What the libraries print must not tear the progress bar; its end explains a crash.
-        self._printed = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
+        # Whatever the libraries leave behind goes with the process, however it ends.
+        self._folder = tempfile.TemporaryDirectory(prefix="phaser-simulator-")
+        # What they print must not tear the progress bar; its last line explains a crash.
+        self._printed = Path(self._folder.name) / "printed"
         ours, theirs = socket.socketpair()
-        with theirs:
+        with theirs, self._printed.open("wb") as printed:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", MODULE, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
-                stdout=self._printed,
-                stderr=self._printed,
-                env=_environment(),
+                stdout=printed,
+                stderr=printed,
+                env=_environment(self._folder.name),
             )
         self.pipe = Connection(ours.detach())
 
@@ -99,12 +101,10 @@ class Worker:
         self.pipe.close()
         self._process.kill()
         self._process.wait()
-        self._printed.close()
+        self._folder.cleanup()
 
     def _last_words(self) -> str:
-        self._printed.seek(0, os.SEEK_END)
-        self._printed.seek(max(0, self._printed.tell() - TAIL_BYTES))
-        lines = self._printed.read().decode(errors="replace").split("\n")
+        lines = self._printed.read_text(errors="replace").splitlines()
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
@@ -162,7 +162,8 @@ def _signal(number: int) -> str:
     return signal.Signals(number).name
 
 
-def _environment() -> dict[str, str]:
+def _environment(temporary: str) -> dict[str, str]:
     """Ours, so that the suite's own module is found in the same places, and no other module is."""
     places = os.pathsep.join(place or os.getcwd() for place in sys.path)
-    return {**ONE_THREAD, **os.environ, "PYTHONPATH": places, "PYTHONSAFEPATH": "1"}
+    own = {"PYTHONPATH": places, "PYTHONSAFEPATH": "1", "TMPDIR": temporary}
+    return {**ONE_THREAD, **os.environ, **own}
