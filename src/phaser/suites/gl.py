@@ -16,7 +16,7 @@ VARIABLE = "MUJOCO_GL"
 LIBRARIES = {"osmesa": ("OSMesa", "libOSMesa.so.8"), "egl": ("EGL", "libEGL.so.1")}
 BACKENDS = ("osmesa", "egl", "glfw")
 APT_PACKAGES = {"osmesa": "libosmesa6", "egl": "libegl1 libgl1-mesa-dri"}
-PROBE_TIMEOUT_S = 60
+PROBE_TIMEOUT_S = 180
 _DRAW = "from phaser.suites.gl import draw; draw()"
 _CUBE = """<mujoco><worldbody><light pos="0 0 3"/><geom type="box" size="1 1 1" rgba="1 0 0 1"/>
 <camera name="eye" pos="0 0 5"/></worldbody></mujoco>"""

@@ -32,7 +32,7 @@ LIBRARIES_OF_LIBERO = (
     *("opencv-python-headless", "pyyaml", "scipy", "termcolor"),
 )
 GOLDEN_SUITE = "libero-goal"
-GOLDEN_TIMEOUT_S = 180
+GOLDEN_TIMEOUT_S = 600
 _REPLAY = "from phaser.suites.libero.doctor import replay; replay()"
 
 
