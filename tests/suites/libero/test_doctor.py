@@ -37,8 +37,17 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "in_child", lambda code, timeout_s: (True, json.dumps(answer)))
 
 
-def test_all_is_green_here(needs_libero: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_is_green_here_and_the_home_folder_stays_empty(
+    needs_libero: None,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for variable in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "MPLCONFIGDIR"):
+        monkeypatch.delenv(variable, raising=False)
     assert main.execute(["doctor", "libero", "--json"]) == 0
+    assert not list(tmp_path.iterdir())
     found = {check["name"]: check for check in json.loads(capsys.readouterr().out)}
     assert found["hf-libero"]["detail"] == "0.1.4"
     assert "osmesa: draws" in found["GL"]["detail"] or "egl: draws" in found["GL"]["detail"]
