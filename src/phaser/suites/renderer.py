@@ -14,9 +14,7 @@ from phaser.suites.libraries import mujoco
 class Renderer:
     """Draws a model's cameras, rows from top to bottom; made when something is first drawn."""
 
-    def __init__(
-        self, model: Any, data: Any, *, size: int, without: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, model: Any, data: Any, *, size: int, without: Sequence[str] = ()) -> None:
         """`without`: what is not drawn of a scene (SHADOW, SKYBOX, ...)."""
         self._opened: Any = None
         self._model, self._data, self._size = model, data, size

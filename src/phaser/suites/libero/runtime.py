@@ -103,3 +103,5 @@ def _settle_paths() -> None:
     lines = (f'{name}: "{path}"\n' for name, path in paths.items())
     (folder / "config.yaml").write_text("".join(lines))
     os.environ["LIBERO_CONFIG_PATH"] = str(folder)
+    # robosuite imports matplotlib, which makes a folder of its own where it is first imported.
+    os.environ.setdefault("MPLCONFIGDIR", str(folder / "matplotlib"))
