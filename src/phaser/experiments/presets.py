@@ -46,7 +46,7 @@ def _metaworld_cw10() -> Run:
 
 
 def _libero_goal() -> Run:
-    """Trained longer than Meta-World, since grasps are finer; fewer rollouts, since they cost more."""
+    """Trained longer than Meta-World, as grasps are finer; fewer rollouts, as they cost more."""
     return Run(
         preset="libero-goal",
         suite=Libero(task_list="libero-goal"),
