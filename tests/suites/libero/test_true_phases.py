@@ -42,6 +42,11 @@ def test_a_drawer_that_slides_back_a_little_or_is_brushed_begins_no_phase():
     assert true_boundaries(DRAWER, steps) == (9, 18)
 
 
+def test_what_scrapes_along_a_wall_is_still_carried_until_it_is_let_go():
+    steps = rows((NOTHING, 9), (UP, 9), (HELD, 9), (UP, 9), (NOTHING, 9), (HELD, 9))
+    assert true_boundaries(CARRIED, steps) == (9, 36, 45)
+
+
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=30))
 def test_what_is_settled_stays_and_what_came_before_is_untouched(steps):
     found = settled(DRAWER, steps)

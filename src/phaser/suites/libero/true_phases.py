@@ -19,19 +19,26 @@ def true_boundaries(
 
 
 def settled(names: Sequence[str], rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The same rows, with fixtures that were opened, closed or turned on staying so.
+    """The same rows without what physics does on its own and begins no new phase.
 
-    A drawer slides back over LIBERO's threshold by millimetres, and the hand brushes it when it
-    puts something in; neither begins a new phase.
+    A drawer that was opened stays so, though it slides back over LIBERO's threshold by millimetres
+    and the hand brushes it when it puts something in. What was lifted stays so until it is let go,
+    though it scrapes along the basket's wall.
     """
+    position = {name: k for k, name in enumerate(names)}
+    atoms = [name.split() for name in names]
+    fixtures = [atom for atom in atoms if atom[0] in _SETTLING]
+    carried = [atom[1] for atom in atoms if atom[0] == "lifted"]
     done: dict[int, bool] = {}
-    found = []
+    found: list[Row] = []
     for row in rows:
-        for position, name in enumerate(names):
-            verb, thing, *place = name.split()
-            if verb in _SETTLING and not place and row[position]:
-                done[position] = True
-                if f"touched {thing}" in names:
-                    done[names.index(f"touched {thing}")] = False
-        found.append(tuple(done.get(k, true) for k, true in enumerate(row)))
+        now = list(row)
+        for verb, thing in fixtures:
+            if row[position[f"{verb} {thing}"]]:
+                done |= {position[f"{verb} {thing}"]: True, position[f"touched {thing}"]: False}
+        for thing in carried:
+            lifted = position[f"lifted {thing}"]
+            was = bool(found) and found[-1][lifted]
+            now[lifted] |= was and row[position[f"grasped {thing}"]]
+        found.append(tuple(done.get(k, true) for k, true in enumerate(now)))
     return tuple(found)
