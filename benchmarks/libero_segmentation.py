@@ -1,6 +1,6 @@
 """LIBERO's part of the segmentation benchmark: boundaries against what was true in the simulator.
 
-The scripted experts' demonstrations of LIBERO-Goal, as they are recorded but without images. Two
+The scripted experts' demonstrations of LIBERO-Goal as they are recorded; images play no part. Two
 references: where what is true changes (touched, grasped, lifted, LIBERO's own predicates), and the
 experts' own stages. No setting is chosen here: all come from the Meta-World tasks.
 """
@@ -15,15 +15,18 @@ from benchmarks.boundary_rules import Find
 from benchmarks.stage_truth import Example, segmentation
 from phaser.core.demonstration import Demo, Task
 from phaser.core.errors import MissingDependency
+from phaser.core.folders import cache_folder
+from phaser.demos.lerobot import open_dataset
 from phaser.phases.agreement import agreement
 from phaser.phases.autopc import AutoPC
 from phaser.suites.lasting_stages import lasting_stages
 from phaser.suites.libero.assets import assets_folder
 from phaser.suites.libero.env import LiberoEnv
 from phaser.suites.libero.protocol import PROTOCOLS
+from phaser.suites.libero.recorded_truths import read_stage_names, read_truths
 from phaser.suites.libero.recording import LAYOUT, LiberoRecording, ProtocolRecording
 from phaser.suites.libero.splits import STATES
-from phaser.suites.libero.tasks import task_named, task_names
+from phaser.suites.libero.tasks import suite_of, task_named, task_names
 from phaser.suites.libero.true_phases import true_boundaries
 
 DEMOS_PER_TASK = 5
@@ -94,10 +97,21 @@ def markdown(found: Mapping[str, Any]) -> list[str]:
 
 
 def _demos(task: Task) -> tuple[TrueDemo, ...]:
-    """The first demonstrations that a recording would hold."""
-    protocol = PROTOCOLS["phaser"]
-    recording = ProtocolRecording(settings=LiberoRecording(), protocol=protocol)
-    env = LiberoEnv(task, protocol, assets=assets_folder("libero-goal"))
+    """The first demonstrations of the recording; carried out anew, unseen, where there is none."""
+    recording = ProtocolRecording(settings=LiberoRecording(), protocol=PROTOCOLS["phaser"])
+    folder = recording.folder(cache_folder(), task, "train")
+    truths, stages = read_truths(folder), read_stage_names(folder)
+    if truths is None or stages is None:
+        return _carried_out(recording, task)
+    kept = zip(open_dataset(folder).demos(), truths.episodes, stages, strict=True)
+    return tuple(
+        _true_demo(demo, truths.names, rows, meant)
+        for demo, rows, meant in list(kept)[:DEMOS_PER_TASK]
+    )
+
+
+def _carried_out(recording: ProtocolRecording, task: Task) -> tuple[TrueDemo, ...]:
+    env = LiberoEnv(task, recording.protocol, assets=assets_folder(suite_of(task.name)))
     found: list[TrueDemo] = []
     for state in STATES["train"]:
         if len(found) == DEMOS_PER_TASK:
@@ -105,7 +119,7 @@ def _demos(task: Task) -> tuple[TrueDemo, ...]:
         followed = recording.demonstration(env, state, draw=False)
         if followed is None:
             continue
-        states, truths = zip(*followed.seen, strict=True)
+        states, rows = zip(*followed.seen, strict=True)
         demo = Demo(
             task=task.name,
             index=len(found),
@@ -113,10 +127,16 @@ def _demos(task: Task) -> tuple[TrueDemo, ...]:
             states=np.array(states, np.float32),
             layout=LAYOUT,
         )
-        stages = tuple(step for _, step in lasting_stages(followed.stages)[1:])
-        true = true_boundaries(env.truth.names, truths)
-        found.append(TrueDemo(demo=demo, boundaries={"predicates": true, "stages": stages}))
+        found.append(_true_demo(demo, env.truth.names, rows, followed.stages))
     return tuple(found)
+
+
+def _true_demo(
+    demo: Demo, names: Sequence[str], rows: Sequence[tuple[bool, ...]], meant: Sequence[str]
+) -> TrueDemo:
+    stages = tuple(step for _, step in lasting_stages(meant)[1:])
+    true = true_boundaries(names, rows)
+    return TrueDemo(demo=demo, boundaries={"predicates": true, "stages": stages})
 
 
 def _scores(find: Find, demos: Sequence[TrueDemo]) -> dict[str, Any]:
