@@ -66,7 +66,7 @@ def test_a_stove_is_turned_on_before_something_is_put_on_it():
 TASKS = ("put_the_bowl_on_the_plate", "turn_on_the_stove", "put_the_cream_cheese_in_the_bowl")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def libero_env(needs_libero):
     """Makes the environment of a Goal task; all share one scene."""
     assets = assets_folder("libero-goal")
