@@ -95,7 +95,7 @@ def measure(name: str, *, num_tasks: int, num_states: int, rounds: int) -> dict[
         policy.learn(job, expert_actions(suite, job))
     world = NaiveLibero(suite.protocol) if isinstance(suite, Libero) else NaiveMetaWorld()
     numbers = sorted({1, available_cores()})
-    kept = {f"ours, {number} simulators": Simulators(number) for number in numbers}
+    kept = {_way(number): Simulators(number) for number in numbers}
     try:
         ways = {NAIVE: lambda: _naive(policy, world, jobs)}
         ways |= {
@@ -107,6 +107,10 @@ def measure(name: str, *, num_tasks: int, num_states: int, rounds: int) -> dict[
         for simulators in kept.values():
             simulators.close()
     return {"episodes": len(jobs), "rounds": rounds, "ways": _compared(turns, len(jobs))}
+
+
+def _way(num_simulators: int) -> str:
+    return f"ours, {num_simulators} simulator{'s' * (num_simulators > 1)}"
 
 
 def expert_actions(suite: AnySuite, job: Job) -> list[np.ndarray]:
