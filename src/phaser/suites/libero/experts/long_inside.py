@@ -107,10 +107,12 @@ def grasp_handle() -> list[Move]:
 
 
 def mug_inside() -> list[Move]:
-    def mug_to(y: float, height: float) -> Position:
+    """Past the tip of a door that is not quite open, which the hand then pushes aside."""
+
+    def mug_to(y: float, height: float, x: float = -0.04) -> Position:
         def target(world: World) -> Vector:
             oven = world.site(f"{OVEN}_heating_region")
-            spot = vector(oven[0] - 0.04, oven[1] + y, height)
+            spot = vector(oven[0] + x, oven[1] + y, height)
             return spot + world.hand - world.position(MUG)
 
         return target
@@ -118,12 +120,14 @@ def mug_inside() -> list[Move]:
     return [
         Move(
             stage="carry",
-            target=mug_to(-0.20, 0.962),
+            target=mug_to(-0.22, 0.962, x=0.03),
             grip=CLOSED,
             hand=FORWARD,
+            tolerance=0.015,
             speed=0.7,
             at_most=80,
         ),
+        Move(stage="line up", target=mug_to(-0.15, 0.960), grip=CLOSED, hand=FORWARD, speed=0.6),
         Move(stage="insert", target=mug_to(-0.01, 0.958), grip=CLOSED, hand=FORWARD, speed=0.5),
         Move(
             stage="lower",
