@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,11 +14,13 @@ from phaser.core.errors import BadInput
 from phaser.core.streams import Streams
 from phaser.memory.byte_budget import within_bytes
 from phaser.memory.even import Even
-from phaser.memory.phase_buckets import PhaseBuckets
+from phaser.memory.herding import Herding
+from phaser.memory.phase_buckets import PhaseBuckets, Within
 from phaser.memory.reservoir import Reservoir
 
 TASK = prepared_task(lengths=(20, 9, 30))
-MOST = {"PhaseBuckets": 4 * (7 + 3 + 10), "Reservoir": 4 * 59, "Even": 4 * 59}
+MOST = {"PhaseBuckets": 4 * (7 + 3 + 10), "Reservoir": 4 * 59, "Even": 4 * 59, "Herding": 4 * 59}
+RULES = [*(PhaseBuckets(within=one) for one in get_args(Within)), Reservoir(), Herding()]
 
 
 def selecting(rule):
@@ -34,8 +37,8 @@ def sizes_of(seed, *, spread):
     return lambda frame: int(table[frame.demo, frame.frame])
 
 
-@pytest.mark.parametrize("rule", [PhaseBuckets(), PhaseBuckets(within="random"), Reservoir()])
-@settings(max_examples=30, deadline=None)
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@settings(max_examples=20, deadline=None)
 @given(budget=st.integers(4_000, 120_000), seed=st.integers(0, 99), spread=st.integers(0, 900))
 def test_what_is_kept_fits_and_one_frame_more_would_not(rule, budget, seed, spread):
     size_of, encoded = sizes_of(seed, spread=spread), Counter()

@@ -3,6 +3,8 @@
 Demonstrations differ in length and in where their phases begin, as recorded ones do.
 """
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,7 +18,8 @@ from phaser.core.streams import Streams
 from phaser.memory.allocation import allocate
 from phaser.memory.even import Even
 from phaser.memory.frames import frames_of_task, into_buckets
-from phaser.memory.phase_buckets import PhaseBuckets
+from phaser.memory.herding import Herding
+from phaser.memory.phase_buckets import PhaseBuckets, Within
 from phaser.memory.reservoir import Reservoir
 from phaser.training.frames import FrameTable, TaskFrames
 
@@ -25,8 +28,11 @@ LEAST_PVALUE = 1e-3
 """Below it a rule counts as biased; seeds are fixed, so the verdict is too."""
 
 
-def task_of(lengths):
-    """A task from the phase lengths of each demonstration; an action is (demo, frame)."""
+def task_of(lengths, *, features=False):
+    """A task from the phase lengths of each demonstration; an action is (demo, frame).
+
+    Its features, if it has any, are coarse: many frames look exactly the same.
+    """
     demos, segmentations = [], []
     for position, of_demo in enumerate(lengths):
         count = sum(of_demo)
@@ -52,6 +58,7 @@ def task_of(lengths):
         demos=tuple(demos),
         segmentations=tuple(segmentations),
         prototypes=prototypes,
+        features=(lambda demo: np.cos(demo.actions // 4)) if features else None,
     )
 
 
@@ -87,18 +94,19 @@ def check_buckets(task, buckets, *, budget, stride):
             assert frame.frame in range(span.start, span.stop, stride)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     lengths=phase_lengths(),
     stride=st.integers(1, 5),
-    within=st.sampled_from(["even", "random"]),
+    within=st.sampled_from(get_args(Within)),
+    features=st.booleans(),
     seed=st.integers(0, 99),
     data=st.data(),
 )
 def test_a_bucket_holds_distinct_frames_of_its_own_phase_on_the_stride(
-    lengths, stride, within, seed, data
+    lengths, stride, within, features, seed, data
 ):
-    task = task_of(lengths)
+    task = task_of(lengths, features=features)
     num_phases = len(task.labels)
     room = [
         sum(len(range(span.start, span.stop, stride)) for span in spans_of(task, phase).values())
@@ -115,11 +123,13 @@ def test_a_bucket_holds_distinct_frames_of_its_own_phase_on_the_stride(
     assert list(counts.values()) == allocate(budget, room, zero=zero)
 
 
-@pytest.mark.parametrize("rule", [Reservoir, Even])
+@pytest.mark.parametrize("rule", [Reservoir, Even, Herding])
 @settings(max_examples=50, deadline=None)
-@given(lengths=phase_lengths(), seed=st.integers(0, 99), data=st.data())
-def test_rules_without_phases_put_their_frames_into_the_right_buckets(rule, lengths, seed, data):
-    task = task_of(lengths)
+@given(lengths=phase_lengths(), features=st.booleans(), seed=st.integers(0, 99), data=st.data())
+def test_rules_without_phases_put_their_frames_into_the_right_buckets(
+    rule, lengths, features, seed, data
+):
+    task = task_of(lengths, features=features)
     budget = data.draw(st.integers(1, sum(demo.num_frames for demo in task.demos)))
     buckets = rule(frames_per_task=budget).select(task, Streams(seed).named("keep"))
     check_buckets(task, buckets, budget=budget, stride=1)

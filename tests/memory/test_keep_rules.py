@@ -1,5 +1,8 @@
 """Rules that keep frames: exact budgets, distinct frames, the right phases, repeatable."""
 
+from functools import partial
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,13 +13,20 @@ from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
 from phaser.core.streams import Streams
 from phaser.memory.even import Even
+from phaser.memory.herding import Herding
 from phaser.memory.nothing import Nothing
-from phaser.memory.phase_buckets import PhaseBuckets
+from phaser.memory.phase_buckets import PhaseBuckets, Within
 from phaser.memory.reservoir import Reservoir
 from phaser.memory.spread import even_frames
 
 STREAM = Streams(3).named("keep", "lift")
-RULES = [Reservoir, Even, PhaseBuckets, lambda **some: PhaseBuckets(within="random", **some)]
+DRAWING = [
+    Reservoir,
+    Even,
+    *(partial(PhaseBuckets, within=one) for one in ("even", "random", "boundary")),
+]
+COMPARING = [Herding, *(partial(PhaseBuckets, within=one) for one in ("spread", "herding"))]
+RULES = DRAWING + COMPARING
 
 
 def kept(buckets):
@@ -38,7 +48,14 @@ def test_a_rule_keeps_exactly_its_budget_of_distinct_frames_in_their_phases(rule
             assert span.start <= frame.frame < span.stop
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", COMPARING)
+def test_a_rule_that_compares_frames_keeps_the_same_from_every_stream(rule):
+    task = prepared_task()
+    first, other = (kept(rule().select(task, Streams(seed).named("keep"))) for seed in (3, 4))
+    assert first == other
+
+
+@pytest.mark.parametrize("rule", DRAWING)
 def test_the_same_stream_keeps_the_same_frames_and_another_does_not(rule):
     task = prepared_task()
     first, again = (kept(rule().select(task, STREAM)) for _ in range(2))
@@ -73,7 +90,7 @@ def test_even_frames_stay_distinct_when_demonstrations_run_out():
     assert sorted(chosen) == [FrameRef("t", 0, 0), FrameRef("t", 0, 1), FrameRef("t", 2, 0)]
 
 
-@pytest.mark.parametrize("within", ["even", "random"])
+@pytest.mark.parametrize("within", get_args(Within))
 def test_a_short_phase_gets_as_many_frames_as_a_long_one(within):
     rule = PhaseBuckets(frames_per_task=18, within=within)
     buckets = rule.select(prepared_task(num_demos=5, lengths=(60, 4, 30)), STREAM)

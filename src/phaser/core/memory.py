@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,9 @@ from phaser.core.demonstration import Demo, FrameRef, Task
 from phaser.core.errors import BadInput
 from phaser.core.frame_refs import FrameRefs
 from phaser.core.segmentation import Segmentation
+
+FrameFeatures = Callable[[Demo], Float[np.ndarray, "frames vision"]]
+"""Frozen visual features of every frame of a demonstration."""
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -78,6 +81,8 @@ class PreparedTask:
     demos: tuple[Demo, ...]
     segmentations: tuple[Segmentation, ...]
     prototypes: tuple[Prototype, ...]
+    features: FrameFeatures | None = None
+    """Where they are cached; a rule that compares frames says what it does without them."""
 
     def __post_init__(self) -> None:
         if not self.demos:

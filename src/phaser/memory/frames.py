@@ -20,6 +20,14 @@ def check_budget(frames_per_task: int) -> None:
         )
 
 
+def check_enough(available: int, count: int) -> None:
+    if count > available:
+        raise BadInput(
+            f"a budget of {count} frames, but the task offers {available}; "
+            "lower the budget or record more demonstrations"
+        )
+
+
 def frames_of_task(task: PreparedTask) -> DemoFrames:
     """Every frame of every demonstration."""
     _check_distinct_demos(task)

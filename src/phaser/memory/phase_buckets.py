@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
+
+import numpy as np
 
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
 from phaser.core.memory import Bucket, PreparedTask
 from phaser.core.streams import Stream
 from phaser.memory.allocation import allocate
-from phaser.memory.frames import check_budget, frames_of_phase, into_buckets
-from phaser.memory.spread import even_frames, random_frames
+from phaser.memory.farthest import farthest_points
+from phaser.memory.frame_vectors import frame_vectors
+from phaser.memory.frames import DemoFrames, check_budget, frames_of_phase, into_buckets
+from phaser.memory.herding import herding_order
+from phaser.memory.spread import denser_at_changes, even_frames, random_frames
+
+Within = Literal["even", "random", "spread", "herding", "boundary"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,8 +28,12 @@ class PhaseBuckets:
     frames_per_task: int = 20
     stride: int = 3
     """Δ of the paper: neighbouring frames are nearly the same, one in three is a candidate."""
-    within: Literal["even", "random"] = "even"
-    """Frames inside a phase: on a grid over its progress, or uniformly at random (the paper)."""
+    within: Within = "even"
+    """Frames inside a phase: on a grid over its progress (even), uniformly at random (random, the
+    paper), as unlike each other as possible (spread), their mean closest to the phase's (herding),
+    or on a grid that is denser where the phase changes into another (boundary). Spread and herding
+    compare frozen vision features where they are cached, else state and action; both draw nothing
+    at random."""
     zero_phase: int | None = None
     """The zero-budget control: this phase keeps nothing, its siblings share its frames."""
 
@@ -30,8 +41,8 @@ class PhaseBuckets:
         check_budget(self.frames_per_task)
         if self.stride < 1:
             raise BadInput(f"stride {self.stride}; expected at least 1")
-        if self.within not in ("even", "random"):
-            raise BadInput(f"within {self.within!r}; expected 'even' or 'random'")
+        if self.within not in get_args(Within):
+            raise BadInput(f"within {self.within!r}; expected one of {', '.join(get_args(Within))}")
 
     def select(self, task: PreparedTask, stream: Stream) -> list[Bucket]:
         candidates = [
@@ -42,9 +53,28 @@ class PhaseBuckets:
             counts = allocate(self.frames_per_task, capacities, zero=self.zero_phase)
         except BadInput as error:
             raise BadInput(f"task {task.task.name!r}: {error}") from error
-        choose = even_frames if self.within == "even" else random_frames
         rng = stream()
         chosen: list[FrameRef] = []
-        for available, count in zip(candidates, counts, strict=True):
-            chosen += choose(available, count, rng) if count else []
+        for phase, count in enumerate(counts):
+            if count:
+                chosen += self._choose(task, phase, candidates[phase], count, rng)
         return into_buckets(task, chosen)
+
+    def _choose(
+        self,
+        task: PreparedTask,
+        phase: int,
+        available: DemoFrames,
+        count: int,
+        rng: np.random.Generator,
+    ) -> list[FrameRef]:
+        if self.within == "random":
+            return random_frames(available, count, rng)
+        if self.within == "even":
+            return even_frames(available, count, rng)
+        if self.within == "boundary":
+            warp = denser_at_changes(before=phase > 0, after=phase < len(task.labels) - 1)
+            return even_frames(available, count, rng, warp=warp)
+        order = farthest_points if self.within == "spread" else herding_order
+        pool = [frame for frames in available for frame in frames]
+        return [pool[at] for at in order(frame_vectors(task, available), count)]

@@ -1,28 +1,39 @@
-"""Choose frames evenly over progress, each from another demonstration, or uniformly at random."""
+"""Choose frames on a grid over progress, each from another demonstration, or at random."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Callable
 
 import numpy as np
 
 from phaser.core.demonstration import FrameRef
-from phaser.core.errors import BadInput
-from phaser.memory.frames import DemoFrames
+from phaser.memory.frames import DemoFrames, check_enough
+
+Warp = Callable[[float], float]
+"""Where a point of the even grid goes; both are progress, from 0 to 1."""
 
 
 def random_frames(available: DemoFrames, count: int, rng: np.random.Generator) -> list[FrameRef]:
     """A uniform sample without replacement."""
     pool = [frame for frames in available for frame in frames]
-    _check_enough(len(pool), count)
+    check_enough(len(pool), count)
     return [pool[position] for position in rng.choice(len(pool), size=count, replace=False)]
 
 
-def even_frames(available: DemoFrames, count: int, rng: np.random.Generator) -> list[FrameRef]:
+def even_frames(
+    available: DemoFrames,
+    count: int,
+    rng: np.random.Generator,
+    *,
+    warp: Warp = lambda progress: progress,
+) -> list[FrameRef]:
     """Frames at progress (i + 0.5) / count, demonstrations in a shuffled rotation, all distinct.
 
     A taken frame gives way to the nearest free one of the same demonstration, and an exhausted
-    demonstration to the next in the rotation.
+    demonstration to the next in the rotation. `warp` moves the grid's points.
     """
-    _check_enough(sum(len(frames) for frames in available), count)
+    check_enough(sum(len(frames) for frames in available), count)
     free = {position: list(frames) for position, frames in enumerate(available) if frames}
     rotation = [int(one) for one in rng.permutation(len(available)) if int(one) in free]
     length = {position: len(frames) for position, frames in free.items()}
@@ -32,7 +43,7 @@ def even_frames(available: DemoFrames, count: int, rng: np.random.Generator) -> 
     for step in range(count):
         turn %= len(rotation)
         demo = rotation[turn]
-        wanted = (step + 0.5) / count * length[demo] - 0.5
+        wanted = warp((step + 0.5) / count) * length[demo] - 0.5
         nearest = min(free[demo], key=lambda frame: (abs(index[frame] - wanted), frame))
         chosen.append(nearest)
         free[demo].remove(nearest)
@@ -43,9 +54,16 @@ def even_frames(available: DemoFrames, count: int, rng: np.random.Generator) -> 
     return chosen
 
 
-def _check_enough(available: int, count: int) -> None:
-    if count > available:
-        raise BadInput(
-            f"a budget of {count} frames, but the task offers {available}; "
-            "lower the budget or record more demonstrations"
-        )
+def denser_at_changes(*, before: bool, after: bool) -> Warp:
+    """The grid of a phase that another one comes before, or after, denser towards those ends.
+
+    Chebyshev's points, or half of them: with both, a tenth of the phase at either end holds a fifth
+    of the frames. A phase that is all of its task keeps the even grid.
+    """
+    if before and after:
+        return lambda progress: math.sin(progress * math.pi / 2) ** 2
+    if before:
+        return lambda progress: 1 - math.cos(progress * math.pi / 2)
+    if after:
+        return lambda progress: math.sin(progress * math.pi / 2)
+    return lambda progress: progress
