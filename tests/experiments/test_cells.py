@@ -100,15 +100,13 @@ def test_a_cell_tells_what_happens(cell):
     assert min(last["shares"].values()) > 0
 
 
-def test_the_time_of_the_simulators_counts_as_the_cell_s_own(cell):
+def test_the_clock_during_rollouts_is_stored_beside_the_processor_s_time(cell):
     timing = json.loads((cell[1] / "timing.json").read_text())
     assert timing["rollouts"] == 3
     parts = ("physics", "rendering", "policy")
     assert sum(timing[f"rollout_{part}_s"] for part in parts) <= timing["rollout_clock_s"]
     named = [timing[name] for name in ("prepare_s", "keep_s", "rollout_s", "probe_s", "train_s")]
     assert sum(named) == pytest.approx(timing["total_cpu_s"])
-    # Only the simulator's process imports the simulator, which takes longer than a second.
-    assert timing["rollout_s"] > timing["rollout_policy_s"]
 
 
 def test_the_run_file_repeats_the_run(cell):
