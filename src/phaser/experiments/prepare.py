@@ -62,6 +62,11 @@ def material(run: Run, task: Task, policy: TinyPolicy) -> TaskMaterial:
     everything = run.segmenter_of(task.name).segment([*demos["train"], *demos["heldout"]])
     train_cut = everything[: len(demos["train"])]
     offsets = frames["train"].offsets
+
+    def frame_features(demo: Demo) -> np.ndarray:
+        start = offsets[demo.index]
+        return summaries["train"][start : start + demo.num_frames]
+
     prepared = PreparedTask(
         task=task,
         demos=demos["train"],
@@ -70,10 +75,9 @@ def material(run: Run, task: Task, policy: TinyPolicy) -> TaskMaterial:
             demos["train"],
             train_cut,
             instruction_embedding=language,
-            frame_features=lambda demo: summaries["train"][
-                offsets[demo.index] : offsets[demo.index] + demo.num_frames
-            ],
+            frame_features=frame_features,
         ),
+        features=frame_features,
     )
     return TaskMaterial(
         prepared=prepared,
