@@ -1,4 +1,9 @@
-"""Fast control: the same bits as robosuite's own control step, and a refusal where it has none."""
+"""Our control step: robosuite's own bits, compiled with numba or not; a refusal where it has none.
+
+Processes of tests have a compiled robosuite; its functions are also there as they were written.
+"""
+
+import importlib
 
 import numpy as np
 import pytest
@@ -17,6 +22,10 @@ from phaser.suites.libero.tasks import task_named
 PUSHING = "push_the_plate_to_the_front_of_the_stove"
 LEFT_BEHIND = ("qpos", "qvel", "ctrl", "qacc", "qacc_warmstart", "xpos", "site_xmat", "sensordata")
 """What a step leaves in `mjData` for the next step, for predicates and for cameras."""
+COMPILED_BY_ROBOSUITE = {
+    "robosuite.controllers.osc": ("opspace_matrices", "nullspace_torques", "orientation_error"),
+    "robosuite.utils.transform_utils": ("mat2quat", "quat2mat", "matrix_inverse"),
+}
 
 
 @pytest.fixture
@@ -26,6 +35,17 @@ def simulator(needs_libero) -> Simulator:
     made = Simulator(task_named(PUSHING), protocol, assets=assets_folder("libero-goal"))
     made.place(3)
     return made
+
+
+@pytest.fixture(params=[True, False], ids=["compiled", "not compiled"])
+def compiled(request, simulator, monkeypatch) -> bool:
+    """Whether robosuite's functions are as numba compiled them or as they were written."""
+    if not request.param:
+        for path, names in COMPILED_BY_ROBOSUITE.items():
+            module = importlib.import_module(path)
+            for name in names:
+                monkeypatch.setattr(module, name, getattr(module, name).py_func)
+    return request.param
 
 
 def some_commands(count: int) -> np.ndarray:
@@ -42,9 +62,11 @@ def left_behind(simulator: Simulator) -> list[np.ndarray]:
     return [getattr(simulator.data, name).copy() for name in LEFT_BEHIND]
 
 
-def follow(simulator: Simulator, commands: np.ndarray, *, fast: list[bool]) -> list[np.ndarray]:
+def follow(
+    simulator: Simulator, commands: np.ndarray, *, fast: list[bool], compiled: bool
+) -> list[np.ndarray]:
     simulator.place(3)
-    control = FastControl(simulator.domain)
+    control = FastControl(simulator.domain, compiled=compiled)
     for command, quick in zip(commands, fast, strict=True):
         (control if quick else simulator.domain).step(command)
     return left_behind(simulator)
@@ -55,16 +77,20 @@ def same_bits(ours: list[np.ndarray], theirs: list[np.ndarray]) -> bool:
 
 
 @pytest.mark.parametrize("steps", [1, 2, 20])
-def test_steps_after_a_reset_leave_the_bits_that_robosuite_leaves(simulator, steps) -> None:
+def test_steps_after_a_reset_leave_the_bits_that_robosuite_leaves(
+    simulator, compiled, steps
+) -> None:
     commands = some_commands(steps)
-    theirs = follow(simulator, commands, fast=[False] * steps)
-    assert same_bits(follow(simulator, commands, fast=[True] * steps), theirs)
+    theirs = follow(simulator, commands, fast=[False] * steps, compiled=compiled)
+    ours = follow(simulator, commands, fast=[True] * steps, compiled=compiled)
+    assert same_bits(ours, theirs)
 
 
-def test_steps_of_both_kinds_may_follow_each_other(simulator) -> None:
+def test_steps_of_both_kinds_may_follow_each_other(simulator, compiled) -> None:
     commands = some_commands(6)
-    theirs = follow(simulator, commands, fast=[False] * 6)
-    mixed = follow(simulator, commands, fast=[True, False, False, True, True, False])
+    theirs = follow(simulator, commands, fast=[False] * 6, compiled=compiled)
+    kinds = [True, False, False, True, True, False]
+    mixed = follow(simulator, commands, fast=kinds, compiled=compiled)
     assert same_bits(mixed, theirs)
 
 
@@ -83,8 +109,8 @@ def test_an_expert_episode_that_pushes_along_the_table_is_the_same_episode(simul
         assert np.array_equal(simulator.physics(), physics)
 
 
-def test_torques_are_robosuites_wherever_the_arm_is(simulator) -> None:
-    control = FastControl(simulator.domain)
+def test_torques_are_robosuites_wherever_the_arm_is(simulator, compiled) -> None:
+    control = FastControl(simulator.domain, compiled=compiled)
     controller = simulator.domain.robots[0].controller
     for command in some_commands(12):
         control.step(command)
@@ -102,8 +128,8 @@ def test_other_control_frequencies_take_as_many_substeps_as_robosuite(
     domain.initialize_time(control_hz)
     try:
         commands = some_commands(3)
-        theirs = follow(simulator, commands, fast=[False] * 3)
-        assert same_bits(follow(simulator, commands, fast=[True] * 3), theirs)
+        theirs = follow(simulator, commands, fast=[False] * 3, compiled=True)
+        assert same_bits(follow(simulator, commands, fast=[True] * 3, compiled=True), theirs)
         assert simulator.data.time == pytest.approx(3 * int(500 / control_hz) * 0.002)
     finally:
         domain.initialize_time(20)

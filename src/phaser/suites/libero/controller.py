@@ -17,6 +17,7 @@ from jaxtyping import Float
 
 from phaser.core.errors import BadInput
 from phaser.suites.libero.operational_space import OperationalSpace, consecutive
+from phaser.suites.libero.runtime import robosuite_is_compiled
 from phaser.suites.libraries import mujoco
 
 _HAND_NUMBERS = 6
@@ -26,12 +27,14 @@ class FastControl:
     """`domain.step` as far as `mjData` is concerned: no observations, reward or burner's light.
 
     The goal, the gripper's last command and whether the controller has seen the present state stay
-    in robosuite's own objects, so steps of either kind may follow each other.
+    in robosuite's own objects, so steps of either kind may follow each other. The bits are those of
+    robosuite compiled with numba, or not compiled; by default as it is in this process.
     """
 
-    def __init__(self, domain: Any) -> None:
+    def __init__(self, domain: Any, *, compiled: bool | None = None) -> None:
         self._library = mujoco()
         self._domain = domain
+        self._space_kind = _space_kind(robosuite_is_compiled() if compiled is None else compiled)
         self.reset()
 
     def reset(self) -> None:
@@ -41,7 +44,7 @@ class FastControl:
         _require_reproducible(domain, self._model)
         self._num_substeps = int(domain.control_timestep / domain.model_timestep)
         self._controller, self._gripper = robot.controller, robot.gripper
-        self._space = OperationalSpace(self._model, self._data, controller=robot.controller)
+        self._space = self._space_kind(self._model, self._data, controller=robot.controller)
         self._weakest, self._strongest = robot.torque_limits
         self._arm = self._data.ctrl[consecutive(robot._ref_joint_actuator_indexes)]
         motors = consecutive(robot._ref_joint_gripper_actuator_indexes)
@@ -106,6 +109,15 @@ class FastControl:
         controller.new_update = False
         controller.set_goal(move)
         controller.new_update = True
+
+
+def _space_kind(compiled: bool | None) -> type[OperationalSpace]:
+    if not compiled:
+        return OperationalSpace
+    # Late: it compiles.
+    from phaser.suites.libero.compiled_space import CompiledSpace
+
+    return CompiledSpace
 
 
 def _require_reproducible(domain: Any, model: Any) -> None:

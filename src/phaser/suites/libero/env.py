@@ -19,7 +19,7 @@ class LiberoEnv:
     """A task of LIBERO under a protocol; a seed is the number of an official initial state."""
 
     def __init__(
-        self, task: Task, protocol: Protocol, *, assets: Path, control: Control = "fast"
+        self, task: Task, protocol: Protocol, *, assets: Path, control: Control = "compiled"
     ) -> None:
         self.task, self.protocol = task, protocol
         self.simulator = Simulator(task, protocol, assets=assets, control=control)

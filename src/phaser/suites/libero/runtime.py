@@ -21,7 +21,8 @@ from io import StringIO
 from pathlib import Path
 from types import ModuleType
 
-from phaser.core.errors import MissingDependency
+from phaser.core.errors import BadInput, MissingDependency
+from phaser.core.folders import cache_folder
 from phaser.suites.libero.assets import package_folder
 from phaser.suites.libraries import mujoco
 
@@ -32,13 +33,37 @@ INSTALL = (
 PACKAGES = {"hf-libero": "libero", "robosuite": "robosuite", "bddl": "bddl"}
 
 
+def libero_envs(*, compiled: bool | None = None) -> ModuleType:
+    """`libero.libero.envs`, which builds simulators; torch is not imported by it.
+
+    `compiled`: whether robosuite compiles its controller with numba, as it does by default. Whoever
+    asks first decides for the whole process, and results differ in the last bit.
+    """
+    found = robosuite_is_compiled()
+    if found is None:
+        return _imported(compiled is not False)
+    if compiled not in (None, found):
+        have, want = ("with", "without") if found else ("without", "with")
+        raise BadInput(
+            f"robosuite runs {have} numba in this process and cannot be imported again {want} it: "
+            "control 'fast' is without, 'compiled' and 'robosuite' are with it; "
+            "use one kind per process"
+        )
+    return _imported(found)
+
+
+def robosuite_is_compiled() -> bool | None:
+    """None as long as nobody has decided it."""
+    macros = sys.modules.get("robosuite.macros")
+    return None if macros is None else bool(macros.ENABLE_NUMBA)
+
+
 @cache
-def libero_envs() -> ModuleType:
-    """`libero.libero.envs`, which builds simulators; torch is not imported by it."""
+def _imported(compiled: bool) -> ModuleType:
     require_packages()
     mujoco()
     with _quiet():
-        _settle_macros()
+        _settle_macros(compiled)
         _settle_paths()
         try:
             import libero.libero.envs as envs
@@ -71,8 +96,8 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-def _settle_macros() -> None:
-    """robosuite's settings, put in place before it reads them: no log file, no compiler."""
+def _settle_macros(compiled: bool) -> None:
+    """robosuite's settings, put in place before it reads them: no log file, compiled or not."""
     found = importlib.util.find_spec("robosuite")
     assert found is not None
     assert found.submodule_search_locations
@@ -82,10 +107,35 @@ def _settle_macros() -> None:
     assert spec.loader is not None
     macros = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(macros)
-    settings = {"FILE_LOGGING_LEVEL": None, "CONSOLE_LOGGING_LEVEL": "ERROR", "ENABLE_NUMBA": False}
+    settings = {
+        "FILE_LOGGING_LEVEL": None,
+        "CONSOLE_LOGGING_LEVEL": "ERROR",
+        "ENABLE_NUMBA": compiled,
+        "CACHE_NUMBA": compiled and _settle_numba_cache(),
+    }
     for name, value in settings.items():
         setattr(macros, name, value)
     sys.modules.setdefault("robosuite.macros", macros)
+
+
+def _settle_numba_cache() -> bool:
+    """Keep compiled functions in our cache, not beside their sources; whether that is possible.
+
+    numba does not notice when a function changes that another one calls, hence the version.
+    """
+    folder = Path(
+        os.environ.get("NUMBA_CACHE_DIR")
+        or cache_folder() / "numba" / f"robosuite-{metadata.version('robosuite')}"
+    )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    if (numba := sys.modules.get("numba")) is not None:
+        numba.config.CACHE_DIR = str(folder)
+    return True
 
 
 def _settle_paths() -> None:

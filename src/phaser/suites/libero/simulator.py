@@ -26,7 +26,7 @@ from phaser.suites.libero.tasks import suite_of
 from phaser.suites.libraries import mujoco
 from phaser.suites.renderer import Renderer
 
-Control = Literal["fast", "robosuite"]
+Control = Literal["compiled", "fast", "robosuite"]
 COLLISION_GEOMS, ARM_GEOMS = 0, 2
 """Groups of geoms: what touches and is never drawn; in fast quality, what the hand cannot see."""
 HAND_CAMERA = "robot0_eye_in_hand"
@@ -39,8 +39,9 @@ class Simulator:
     """A task of LIBERO under a protocol."""
 
     def __init__(
-        self, task: Task, protocol: Protocol, *, assets: Path, control: Control = "fast"
+        self, task: Task, protocol: Protocol, *, assets: Path, control: Control = "compiled"
     ) -> None:
+        libero_envs(compiled=control != "fast")
         self.task, self.protocol, self._control = task, protocol, control
         self.suite = suite_of(task.name)
         problem = _problem_file(self.suite, task)
@@ -122,10 +123,10 @@ class Simulator:
         self._scene.close()
 
     def _advance(self, command: Float[np.ndarray, "7"]) -> None:
-        if self._control == "fast":
-            self._scene.control.step(command)
-        else:
+        if self._control == "robosuite":
             self.domain.step(command)
+        else:
+            self._scene.control.step(command)
 
 
 class Scene:

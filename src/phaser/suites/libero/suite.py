@@ -56,8 +56,9 @@ class Libero:
     order: str = "default"
     protocol: Protocol = PROTOCOLS["phaser"]
     recording: LiberoRecording = field(default_factory=LiberoRecording)
-    control: Control = "fast"
-    """"robosuite": its own controller in place of ours, which computes the same, faster."""
+    control: Control = "compiled"
+    """"robosuite": its own control step in place of ours, which computes the same, faster; "fast":
+    the bits of a robosuite that does not compile its controller with numba."""
     cache: Path = field(default_factory=cache_folder)
 
     def __post_init__(self) -> None:
