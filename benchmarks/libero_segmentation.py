@@ -98,7 +98,10 @@ def markdown(found: Mapping[str, Any]) -> list[str]:
 
 def _demos(task: Task) -> tuple[TrueDemo, ...]:
     """The first demonstrations of the recording; carried out anew, unseen, where there is none."""
-    recording = ProtocolRecording(settings=LiberoRecording(), protocol=PROTOCOLS["phaser"])
+    # The recordings of the published grid were made with this control.
+    recording = ProtocolRecording(
+        settings=LiberoRecording(), protocol=PROTOCOLS["phaser"], control="fast"
+    )
     folder = recording.folder(cache_folder(), task, "train")
     truths, stages = read_truths(folder), read_stage_names(folder)
     if truths is None or stages is None:
@@ -111,7 +114,8 @@ def _demos(task: Task) -> tuple[TrueDemo, ...]:
 
 
 def _carried_out(recording: ProtocolRecording, task: Task) -> tuple[TrueDemo, ...]:
-    env = LiberoEnv(task, recording.protocol, assets=assets_folder(suite_of(task.name)))
+    assets = assets_folder(suite_of(task.name))
+    env = LiberoEnv(task, recording.protocol, assets=assets, control=recording.control)
     found: list[TrueDemo] = []
     for state in STATES["train"]:
         if len(found) == DEMOS_PER_TASK:

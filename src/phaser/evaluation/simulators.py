@@ -19,8 +19,9 @@ from phaser.core.ports import Suite
 from phaser.evaluation.messages import Answer, Job, Question, Start
 
 MODULE = "phaser.evaluation.simulator_process"
-TIME_LIMIT_S = 120.0
-"""For one answer: building a simulator takes seconds, a chunk of actions much less than one."""
+TIME_LIMIT_S = 300.0
+"""For one answer: a chunk of actions takes less than a second, but a simulator may have to be built
+and its controller compiled first, on a machine that does much else."""
 GRACE_S = 5.0
 """Between the last word of a process that fails and its end."""
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}

@@ -28,6 +28,7 @@ from phaser.suites.libero.protocol import Protocol
 from phaser.suites.libero.recorded_truths import write_stage_names, write_truths
 from phaser.suites.libero.recording_process import record_in_process
 from phaser.suites.libero.runtime import versions
+from phaser.suites.libero.simulator import Control
 from phaser.suites.libero.splits import STATES
 from phaser.suites.libero.tasks import suite_of
 
@@ -72,6 +73,7 @@ class ProtocolRecording:
 
     settings: LiberoRecording
     protocol: Protocol
+    control: Control = "compiled"
 
     def num_demos(self, split: str) -> int:
         return self.settings.num_demos(split)
@@ -80,7 +82,9 @@ class ProtocolRecording:
         """All that decides the frames of a recording, except how this machine draws them."""
         settings = asdict(self.settings)
         settings = {k: v for k, v in settings.items() if k not in ("num_train", "num_heldout")}
-        return {
+        # Trajectories are the same to the bit under the two controls that compile.
+        compiled = {} if self.control == "fast" else {"control": "compiled"}
+        return compiled | {
             "format": FORMAT,
             "suite": suite_of(task.name),
             "task": task.name,
@@ -106,7 +110,7 @@ class ProtocolRecording:
         stages: list[tuple[str, ...]] = []
         truths: list[list[tuple[bool, ...]]] = []
         suite = suite_of(task.name)
-        env = LiberoEnv(task, self.protocol, assets=assets_folder(suite))
+        env = LiberoEnv(task, self.protocol, assets=assets_folder(suite), control=self.control)
         drawn = frame_hash(env)
         sidecar = Sidecar(
             layout=LAYOUT,

@@ -67,6 +67,7 @@ def main(asked: dict[str, Any]) -> None:
     recording = ProtocolRecording(
         settings=LiberoRecording(**asked["settings"]),
         protocol=Protocol(**protocol),
+        control=asked["control"],
     )
     try:
         task = task_named(asked["task"])

@@ -140,7 +140,9 @@ class Libero:
 
     @property
     def _recording(self) -> ProtocolRecording:
-        return ProtocolRecording(settings=self.recording, protocol=self.protocol)
+        return ProtocolRecording(
+            settings=self.recording, protocol=self.protocol, control=self.control
+        )
 
     def _dataset(self, task: Task, split: str) -> Dataset:
         if split not in SPLITS:
