@@ -93,9 +93,7 @@ def test_official_quality_is_official_also_after_a_fast_one() -> None:
     assert np.array_equal(fast.images()["agentview"], before)
 
 
-def test_angles_of_a_hand_that_points_down_are_small_in_our_protocol_and_half_a_turn_in_theirs() -> (
-    None
-):
+def test_a_hand_that_points_down_has_small_angles_for_us_and_half_a_turn_for_others() -> None:
     ours, theirs = made(), made(state="pose")
     ours.place(0)
     assert np.abs(ours.state()[3:6]).max() < 0.3
