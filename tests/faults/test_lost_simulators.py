@@ -41,7 +41,7 @@ def evaluated(suite, *, num_workers=2, time_limit_s=30.0):
 
 @pytest.mark.parametrize(
     ("trouble", "limit_s", "num_workers"),
-    [("crash", 30.0, 1), ("crash", 30.0, 2), ("raise", 30.0, 2), ("hang", 6.0, 1)],
+    [("crash", 30.0, 1), ("crash", 30.0, 2), ("raise", 30.0, 2), ("hang", 3.0, 1)],
 )
 def test_a_lost_simulator_costs_one_more_try_and_no_episode(
     trouble, limit_s, num_workers, tmp_path
@@ -62,7 +62,7 @@ def test_a_lost_simulator_costs_one_more_try_and_no_episode(
     [
         ("crash", 30.0, "it was ended by SIGKILL; its last line: the arm fell off"),
         ("raise", 30.0, "it ended with code 1; its last line: ValueError: joint 3 is not a number"),
-        ("hang", 6.0, "it gave no answer within 6 s; its last line: waiting for the arm"),
+        ("hang", 3.0, "it gave no answer within 3 s; its last line: waiting for the arm"),
     ],
 )
 def test_the_same_episode_lost_twice_is_one_line(trouble, limit_s, words, tmp_path):

@@ -19,9 +19,11 @@ from phaser.core.ports import Suite
 from phaser.evaluation.messages import Answer, Job, Question, Start
 
 MODULE = "phaser.evaluation.simulator_process"
-TIME_LIMIT_S = 300.0
-"""For one answer: a chunk of actions takes less than a second, but a simulator may have to be built
-and its controller compiled first, on a machine that does much else."""
+TIME_LIMIT_S = 120.0
+"""For the answer to a chunk of actions, which takes much less than a second."""
+LONGER_TO_START = 5
+"""Times the limit: a simulator may have to be built and its controller compiled first, on a machine
+that does much else."""
 GRACE_S = 5.0
 """Between the last word of a process that fails and its end."""
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -32,7 +34,7 @@ class Worker:
     """One simulator process, what it has built, and until when it has to answer."""
 
     def __init__(self, *, time_limit_s: float) -> None:
-        self._time_limit_s = time_limit_s
+        self._time_limit_s = self._given_s = time_limit_s
         self._suite: Suite | None = None
         self.tasks: list[str] = []
         """Simulators that it has made; the one in use last."""
@@ -70,7 +72,9 @@ class Worker:
 
     def ask(self, question: Question) -> None:
         """A process that is gone is noticed when its answer is read."""
-        self.deadline = time.monotonic() + self._time_limit_s
+        times = LONGER_TO_START if isinstance(question, Start) else 1
+        self._given_s = times * self._time_limit_s
+        self.deadline = time.monotonic() + self._given_s
         with suppress(ConnectionError):
             self.pipe.send(question)
 
@@ -90,7 +94,7 @@ class Worker:
         try:
             code = self._process.wait(GRACE_S if self.deadline > time.monotonic() else 0)
         except subprocess.TimeoutExpired:
-            what = f"gave no answer within {self._time_limit_s:g} s"
+            what = f"gave no answer within {self._given_s:g} s"
         else:
             what = f"ended with code {code}" if code >= 0 else f"was ended by {_signal(-code)}"
         words = self._last_words()
