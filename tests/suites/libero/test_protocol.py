@@ -1,11 +1,14 @@
 """A protocol is data: each field does what it says, and a published name is never a lie."""
 
+import json
+
 import numpy as np
 import pytest
 
 from phaser.core.errors import BadInput, UnknownName
 from phaser.suites.libero.protocol import PROTOCOLS, Protocol, changed, protocol_named
 from phaser.suites.libero.suite import Libero
+from phaser.suites.metaworld import MetaWorld
 
 UPRIGHT = np.arange(2 * 2 * 3, dtype=np.uint8).reshape(2, 2, 3)
 
@@ -79,6 +82,11 @@ def test_an_action_of_another_size_is_refused() -> None:
 def test_an_unknown_name_answers_with_the_nearest() -> None:
     with pytest.raises(UnknownName, match="openvla-oft"):
         protocol_named("openvla-otf")
+
+
+def test_a_contract_is_what_a_file_gives_back_or_no_run_could_be_resumed() -> None:
+    for suite in (Libero(), MetaWorld()):
+        assert json.loads(json.dumps(suite.contract)) == suite.contract
 
 
 def test_the_contract_of_a_policy_carries_the_whole_protocol() -> None:

@@ -6,8 +6,9 @@ silently. So the protocol is one value, named, stored with every result and chec
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal, get_args
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Float, UInt8
@@ -79,6 +80,11 @@ class Protocol:
                 f"wait_steps {self.wait_steps}, seed {self.seed}, control_hz {self.control_hz}; "
                 "expected none below 0, and 1 to 500 Hz"
             )
+
+    def to_json(self) -> dict[str, Any]:
+        """As a file gives it back, where tuples are lists: contracts are compared with files."""
+        found: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return found
 
     def step_limit(self, suite: str) -> int:
         limits = dict(self.step_limits)

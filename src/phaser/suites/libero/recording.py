@@ -92,7 +92,7 @@ class ProtocolRecording:
             "split": split,
             "num_demos": self.num_demos(split),
             "settings": settings,
-            "protocol": _plain(asdict(self.protocol)),
+            "protocol": self.protocol.to_json(),
             "versions": versions(),
         }
 
@@ -198,9 +198,3 @@ class ProtocolRecording:
 def frame_hash(env: LiberoEnv) -> str:
     """Of all cameras at the first initial state: whether two machines draw the same pixels."""
     return hash_of(env.reset(0).images)
-
-
-def _plain(value: dict[str, Any]) -> dict[str, Any]:
-    """As JSON gives it back: tuples are lists there."""
-    found: dict[str, Any] = json.loads(json.dumps(value))
-    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +135,7 @@ class Libero:
             "motion": list(LAYOUT.motion),
             "gripper": list(LAYOUT.gripper),
             "convention": LAYOUT.convention,
-            "protocol": asdict(protocol),
+            "protocol": protocol.to_json(),
         }
 
     @property
