@@ -1,6 +1,7 @@
 """Every shipped rule keeps the promises of its port, and a broken one is found out."""
 
 from dataclasses import dataclass, field, replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -9,8 +10,9 @@ from phaser.core.errors import PhaserError
 from phaser.core.segmentation import Segmentation
 from phaser.core.streams import Streams
 from phaser.memory.even import Even
+from phaser.memory.herding import Herding
 from phaser.memory.nothing import Nothing
-from phaser.memory.phase_buckets import PhaseBuckets
+from phaser.memory.phase_buckets import PhaseBuckets, Within
 from phaser.memory.reservoir import Reservoir
 from phaser.methods.table import METHODS
 from phaser.phases.autopc import AutoPC
@@ -25,7 +27,10 @@ from phaser.testing.made_up import made_up_task
 from phaser.testing.segmenter import check_segmenter
 from phaser.testing.verdict import NotConforming
 
-KEEPS = [Nothing(), Reservoir(), Even(), PhaseBuckets(), PhaseBuckets(zero_phase=1)]
+KEEPS = [
+    *(Nothing(), Reservoir(), Even(), Herding(), PhaseBuckets(zero_phase=1)),
+    *(PhaseBuckets(within=one) for one in get_args(Within)),
+]
 RATIOS = RatioSegmenter(
     phases=(
         RatioPhase(name="reach", start_ratio=0.0, end_ratio=0.4),
@@ -40,9 +45,28 @@ ALL_KEEPS = list(dict.fromkeys([*KEEPS, *(one.keep for one in METHODS.values())]
 ALL_DRAWS = list(dict.fromkeys([*DRAWS, *(one.draw for one in METHODS.values())]))
 
 
+def task_with_features():
+    return replace(made_up_task(), features=lambda demo: np.sin(7 * demo.states))
+
+
+def task_with_a_phase_of_one_frame():
+    """The first frame of every demonstration is a phase of its own."""
+    task = made_up_task()
+    cuts = tuple(
+        Segmentation.from_boundaries(
+            [1, cut.boundaries[1]], num_frames=cut.num_frames, labels=cut.labels
+        )
+        for cut in task.segmentations
+    )
+    return replace(task, segmentations=cuts)
+
+
+@pytest.mark.parametrize(
+    "make_task", [made_up_task, task_with_features, task_with_a_phase_of_one_frame]
+)
 @pytest.mark.parametrize("keep", ALL_KEEPS, ids=str)
-def test_a_rule_that_keeps_conforms(keep):
-    check_keep(keep)
+def test_a_rule_that_keeps_conforms(keep, make_task):
+    check_keep(keep, make_task)
 
 
 @pytest.mark.parametrize("draw", ALL_DRAWS, ids=str)
