@@ -134,7 +134,7 @@ class Pair:
             accelerator=Accelerator(cpu=True),
         )
         nothing = NoDraw().for_task(
-            Memory(), past.prepared, streams.named("draw"), learner.frame_losses
+            Memory(), past.prepared, streams.named("draw"), learner.probe(past.prepared)
         )
         learner.learn(past.prepared, nothing)
         weights = {name: value.clone() for name, value in policy.state_dict().items()}
@@ -153,7 +153,7 @@ class Pair:
         learner.frames.tasks[name] = self._through(codec, memory)
         draw = learner.streams.named("draw", self.current.prepared.task.name)
         sampler = METHODS["phaser"].draw.for_task(
-            memory, self.current.prepared, draw, learner.frame_losses
+            memory, self.current.prepared, draw, learner.probe(self.current.prepared)
         )
         learner.learn(self.current.prepared, sampler)
         unseen = replace(learner, frames=FrameTable({name: self.past.heldout}))

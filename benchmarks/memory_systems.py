@@ -18,6 +18,7 @@ from phaser.memory.sample import NewTask
 from phaser.memory.store import Store
 from phaser.routing.routed import Routed
 from phaser.routing.uniform import Uniform
+from phaser.testing.draw import MadeUpProbe
 
 BATCH = 64
 BLOCK = 1000
@@ -63,7 +64,7 @@ class PhaserStore:
 
     def sampler(self, rule: Routed | Uniform) -> Any:
         stream = Streams(0).named("draw", "now")
-        return rule.for_task(self.store.memory, current_task(self.content), stream, _no_probe)
+        return rule.for_task(self.store.memory, current_task(self.content), stream, MadeUpProbe())
 
     def prepare(self) -> None:
         """Score the phases, as happens once per task, for both rules."""
@@ -180,7 +181,3 @@ def _stacked(block: Sequence[dict[str, np.ndarray]]) -> dict[str, torch.Tensor]:
 
 def folder_bytes(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-def _no_probe(refs: Sequence[FrameRef]) -> np.ndarray:
-    return np.ones(len(refs))

@@ -98,7 +98,7 @@ def _turn(
         progress=clock,
     )
     draw = streams.named("draw", current.task.name)
-    sampler = method.draw.for_task(memory, current, draw, learner.frame_losses)
+    sampler = method.draw.for_task(memory, current, draw, learner.probe(current))
 
     def turn() -> float:
         clock.taken_ms = []

@@ -228,7 +228,10 @@ def test_the_flow_head_learns_to_sample_the_right_actions():
     refs = made.heldout.tasks["approach"].refs("approach")
     untrained = probe.frame_losses(refs).mean()
     nothing = NoDraw().for_task(
-        Memory(), made.prepared["approach"], Streams(0).named("draw"), probe.frame_losses
+        Memory(),
+        made.prepared["approach"],
+        Streams(0).named("draw"),
+        probe.probe(made.prepared["approach"]),
     )
     learner.learn(made.prepared["approach"], nothing)
     assert probe.frame_losses(refs).mean() < FLOW_LOSS * untrained

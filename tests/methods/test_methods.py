@@ -18,6 +18,13 @@ NAMES = [
     "phase-only",
     "phaser",
     "phaser-paper",
+    "er-balanced",
+    "mir",
+    "mir-snapshot",
+    "mir-original",
+    "loss-aware",
+    "loss-aware-phases",
+    "phaser-adaptive",
     "zero-budget",
     "joint",
 ]

@@ -18,6 +18,7 @@ from phaser.memory.store import Store
 from phaser.methods.method import Method
 from phaser.methods.table import METHODS
 from phaser.phases.stage_info import RatioPhase, TaskStages, write_stage_info
+from phaser.routing.adaptive import Adaptive
 from phaser.routing.by_loss import ByLoss
 
 
@@ -178,6 +179,38 @@ def test_drawing_by_loss_asks_the_users_probe(tmp_path: Path) -> None:
     )
     task = replay.task(numpy_dataset(), instruction="turn the cup")
     assert {one["task"] for one in task.sample(30)} == {"drop"}
+
+
+@pytest.mark.parametrize("name", ["mir", "mir-snapshot"])
+def test_a_method_that_needs_virtual_steps_is_refused_in_one_line(
+    tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(BadInput, match=r"virtual steps.*use it with `phaser run`"):
+        learn(replay_in(tmp_path, method=name, probe=lambda samples: []), "lift the cup")
+
+
+def test_losses_measured_on_the_way_are_part_of_a_tasks_state(tmp_path: Path) -> None:
+    asked = []
+
+    def losses(samples: list[Any]) -> list[float]:
+        asked.append(len(samples))
+        return [float(len(asked) * one["frame_index"]) for one in samples]
+
+    adaptive = Method(keep=METHODS["er"].keep, draw=Adaptive(measure_every=2, uniform_share=0.0))
+    replay = replay_in(tmp_path, method=adaptive, probe=losses)
+    learn(replay, "lift the cup")
+    task = replay.task(numpy_dataset(), instruction="drop the cup")
+    drawn = [[int(one["frame_index"]) for one in task.sample(8)] for _ in range(3)]
+    state = json.loads(json.dumps(task.state_dict()))
+    drawn += [[int(one["frame_index"]) for one in task.sample(8)] for _ in range(3)]
+    assert len(asked) == 3
+    resumed = replay.task(numpy_dataset(), instruction="drop the cup")
+    resumed.load_state_dict(state)
+    assert [int(one["frame_index"]) for one in resumed.sample(8)] == drawn[3]
+    assert len(asked) == 3
+    unknown = replay.task(numpy_dataset(), instruction="drop the cup", start_step=3)
+    with pytest.raises(BadInput, match="resume from a saved state"):
+        unknown.sample(8)
 
 
 def _renamed(task: str) -> Any:

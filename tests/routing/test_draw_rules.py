@@ -15,6 +15,7 @@ from phaser.routing.nothing import NoDraw
 from phaser.routing.routed import Routed
 from phaser.routing.samplers import WeightedSampler
 from phaser.routing.uniform import Uniform
+from phaser.testing.draw import MadeUpProbe
 
 STREAM = Streams(5).named("draw", "third")
 CURRENT = prepared_task("third", seed=9)
@@ -29,9 +30,7 @@ def memory_of(keep):
     return memory
 
 
-def ones(frames):
-    return np.ones(len(frames))
-
+ones = MadeUpProbe(losses=lambda frames: np.ones(len(frames)))
 
 UNEVEN = memory_of(Reservoir(frames_per_task=30))
 EQUAL = memory_of(PhaseBuckets(frames_per_task=18))
@@ -127,7 +126,7 @@ def test_a_task_with_three_times_the_loss_is_drawn_three_times_as_often():
     def probe(frames):
         return np.array([3.0 if frame.task == "first" else 1.0 for frame in frames])
 
-    sampler = ByLoss(uniform_share=0.0).for_task(UNEVEN, CURRENT, STREAM, probe)
+    sampler = ByLoss(uniform_share=0.0).for_task(UNEVEN, CURRENT, STREAM, MadeUpProbe(losses=probe))
     tasks = np.array([bucket.phase.task for bucket in UNEVEN.buckets])
     assert sampler.weights()[tasks == "first"].sum() == pytest.approx(0.75)
     assert set(sampler.priorities) == {3.0, 1.0}
@@ -137,19 +136,25 @@ def test_by_phase_the_loss_of_each_phase_counts():
     def probe(frames):
         return np.array([2.0 if frame.frame < 20 else 1.0 for frame in frames])
 
-    sampler = ByLoss(uniform_share=0.0, level="phase").for_task(EQUAL, CURRENT, STREAM, probe)
+    sampler = ByLoss(uniform_share=0.0, level="phase").for_task(
+        EQUAL, CURRENT, STREAM, MadeUpProbe(losses=probe)
+    )
     np.testing.assert_allclose(sampler.weights(), np.array([2, 1, 1, 2, 1, 1]) / 8)
 
 
 def test_without_any_loss_all_tasks_count_alike():
-    sampler = ByLoss().for_task(EQUAL, CURRENT, STREAM, lambda frames: np.zeros(len(frames)))
+    sampler = ByLoss().for_task(
+        EQUAL, CURRENT, STREAM, MadeUpProbe(losses=lambda frames: np.zeros(len(frames)))
+    )
     np.testing.assert_allclose(sampler.weights(), 1 / 6)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -1.0])
 def test_a_senseless_loss_is_refused(value):
     with pytest.raises(BadInput, match="diverged"):
-        ByLoss().for_task(EQUAL, CURRENT, STREAM, lambda frames: np.full(len(frames), value))
+        ByLoss().for_task(
+            EQUAL, CURRENT, STREAM, MadeUpProbe(losses=lambda frames: np.full(len(frames), value))
+        )
 
 
 @pytest.mark.parametrize(

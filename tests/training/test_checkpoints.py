@@ -12,6 +12,7 @@ from phaser.core.memory import Memory
 from phaser.core.streams import Streams
 from phaser.memory.reservoir import Reservoir
 from phaser.routing.uniform import Uniform
+from phaser.testing.draw import MadeUpProbe
 from phaser.testing.made_up import made_up_task
 from phaser.training.checkpoint import Steps, read_state, write_state
 from phaser.training.fit import Fit
@@ -63,7 +64,7 @@ def what_is_drawn():
     kept = Reservoir().select(TASKS["lift"], Streams(0).named("keep", "lift"))
     stream = Streams(0).named("draw", "pour")
     memory = Memory().with_buckets(kept)
-    sampler = Uniform().for_task(memory, TASKS["pour"], stream, lambda refs: np.ones(len(refs)))
+    sampler = Uniform().for_task(memory, TASKS["pour"], stream, MadeUpProbe())
     return table().tasks["pour"].refs("pour"), sampler
 
 

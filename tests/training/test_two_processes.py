@@ -17,6 +17,7 @@ from torch import nn
 
 from phaser.core.streams import Streams
 from phaser.methods.table import METHODS
+from phaser.testing.draw import MadeUpProbe
 from phaser.testing.made_up import made_up_task
 from phaser.training.fit import Fit
 from phaser.training.frames import FrameTable, TaskFrames
@@ -76,7 +77,7 @@ def train(accelerator):
             accelerator=accelerator,
         )
 
-    learner = SimpleNamespace(learn=learn, frame_losses=lambda refs: np.ones(len(refs)))
+    learner = SimpleNamespace(learn=learn, probe=lambda task: MadeUpProbe())
     list(learn_stream(tasks, learner, METHODS["phaser"], streams))
     return table.asked, policy.state_dict()
 

@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, UInt8
 
 from phaser.core.demonstration import Demo, FrameRef, Task
+from phaser.core.measurements import Measurements, Passes
 from phaser.core.memory import Bucket, Memory, PreparedTask
 from phaser.core.segmentation import Segmentation
 from phaser.core.streams import Stream
 
-LossProbe = Callable[[Sequence[FrameRef]], Float[np.ndarray, "count"]]
-"""Per-frame loss of the policy as it is now, without training it."""
+VirtualStep = Literal["virtual", "snapshot"]
+"""Where the gradient of a virtual step comes from: computed for it, or left by the step before."""
+
+
+@runtime_checkable
+class Probe(Protocol):
+    """Asks the policy about stored frames, as it is now and without training it."""
+
+    def __call__(self, refs: Sequence[FrameRef]) -> Float[np.ndarray, "count"]:
+        """Loss of each frame, with the same noise whenever the same frames are asked for."""
+        ...
+
+    def interference(
+        self,
+        refs: Sequence[FrameRef],
+        *,
+        step: int,
+        learning_rate: float,
+        variant: VirtualStep = "virtual",
+    ) -> Float[np.ndarray, "count"]:
+        """By how much each frame's loss rises in a virtual step of plain gradient descent.
+
+        "virtual" descends on the current task's frames of training step `step`; "snapshot" along
+        the gradient that the step before left.
+        """
+        ...
 
 
 @runtime_checkable
@@ -45,11 +70,26 @@ class Sampler(Protocol):
 
 
 @runtime_checkable
+class MeasuringSampler(Sampler, Protocol):
+    """A sampler that asks the policy while a task is learnt; the answers are its only memory."""
+
+    @property
+    def measured(self) -> Measurements: ...
+
+    @property
+    def passes(self) -> Passes: ...
+
+    def after_step(self, step: int) -> None:
+        """A step is done and its gradient still there."""
+        ...
+
+
+@runtime_checkable
 class Draw(Protocol):
     """What a training step rehearses; `for_task` does all work that happens once per task."""
 
     def for_task(
-        self, memory: Memory, task: PreparedTask, stream: Stream, probe: LossProbe
+        self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe
     ) -> Sampler: ...
 
 

@@ -139,7 +139,7 @@ class Cell:
         if self.checkpoints.position.task_index:
             return
         nothing = NoDraw().for_task(
-            Memory(), prepared[0], self.streams.named("draw"), self.learner.frame_losses
+            Memory(), prepared[0], self.streams.named("draw"), self.learner.probe(prepared[0])
         )
         loss = self.learner.learn_jointly(prepared, nothing)
         self._save(0, JOINT_ROW)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import torch
 
 from phaser.core.errors import BrokenFile
 from phaser.core.files import read_json, remove_unfinished, write_atomically, write_json
+from phaser.core.ports import MeasuringSampler
 from phaser.evaluation.matrix import EPISODES_SCHEMA, LATER_COLUMNS
 from phaser.evaluation.phase_losses import LOSSES_SCHEMA
 from phaser.evaluation.rollouts import Episode
@@ -20,7 +22,7 @@ from phaser.experiments.provenance import command_of, commit, versions
 from phaser.experiments.run import Run, settings_of
 from phaser.experiments.sameness import about, require_same_libraries, require_same_settings
 from phaser.routing.boltzmann import entropy_bits
-from phaser.routing.samplers import WeightedSampler, uniform_over_frames
+from phaser.routing.samplers import ExplainedSampler, uniform_over_frames
 from phaser.training.checkpoint import Steps, write_tensors
 from phaser.training.stream import TaskFinished
 
@@ -101,14 +103,21 @@ class CellFolder:
     def add_routing(self, task: str, finished: TaskFinished) -> None:
         """What the memory was drawn by while this task was learnt; the first task has none."""
         sampler, buckets = finished.sampler, finished.past.buckets
-        if not buckets or not isinstance(sampler, WeightedSampler):
+        if not buckets or not isinstance(sampler, ExplainedSampler):
             return
-        columns = zip(buckets, sampler.weights(), sampler.priorities, strict=True)
+        weights, uniform = sampler.weights(), uniform_over_frames(buckets)
+        if not len(weights):
+            return
+        columns = zip(buckets, weights, sampler.priorities, strict=True)
         self._routing.append(
             {
                 "task": task,
-                "entropy_bits": entropy_bits(sampler.weights()),
-                "uniform_entropy_bits": entropy_bits(uniform_over_frames(buckets)),
+                "entropy_bits": entropy_bits(weights),
+                "uniform_entropy_bits": entropy_bits(uniform),
+                "effective_phases": 2.0 ** entropy_bits(weights),
+                "amplification": float((weights / uniform).max()),
+                "uniform_share": sampler.uniform_share,
+                "passes": asdict(sampler.passes) if isinstance(sampler, MeasuringSampler) else {},
                 "phases": [
                     {
                         "task": bucket.phase.task,

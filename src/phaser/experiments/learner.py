@@ -1,4 +1,4 @@
-"""The policy, its frames and its optimiser, behind the three calls that a stream needs."""
+"""The policy, its frames and its optimiser, behind the calls that a stream and its rules need."""
 
 from __future__ import annotations
 
@@ -9,11 +9,19 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from jaxtyping import Float
+from torch import Tensor
 
 from phaser.core.demonstration import FrameRef
 from phaser.core.memory import PreparedTask
-from phaser.core.ports import Sampler
-from phaser.core.streams import Streams
+from phaser.core.ports import Sampler, VirtualStep
+from phaser.core.streams import Stream, Streams
+from phaser.experiments.interference import (
+    Weights,
+    evaluating,
+    fresh_gradient,
+    left_gradient,
+    loss_increases,
+)
 from phaser.policies.tiny import TinyPolicy
 from phaser.training.checkpoint import Keeper
 from phaser.training.fit import Fit, Progress
@@ -48,13 +56,18 @@ class PolicyLearner:
     @torch.no_grad()
     def frame_losses(self, refs: Sequence[FrameRef]) -> Float[np.ndarray, "count"]:
         """Loss of single frames under the policy as it is now; its noise is the same every time."""
-        self.policy.eval()
         noise = self.streams.named("probe")
-        losses = [
-            self.policy(self.frames.batch(refs[start : start + PROBE_BATCH]), noise).numpy()
-            for start in range(0, len(refs), PROBE_BATCH)
-        ]
+        with evaluating(self.policy):
+            losses = [
+                self.policy(self.frames.batch(refs[start : start + PROBE_BATCH]), noise).numpy()
+                for start in range(0, len(refs), PROBE_BATCH)
+            ]
         return np.concatenate(losses) if losses else np.zeros(0, np.float32)
+
+    def probe(self, task: PreparedTask) -> PolicyProbe:
+        """What a rule may ask while this task is learnt."""
+        name = task.task.name
+        return PolicyProbe(learner=self, task=name, current=self.frames.tasks[name].refs(name))
 
     def _fit(
         self, refs: Sequence[FrameRef], sampler: Sampler, name: str, *, steps: int | None
@@ -71,3 +84,68 @@ class PolicyLearner:
             progress=self.progress,
             keeper=self.keeper,
         )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class PolicyProbe:
+    """Asks the bare policy (`core.ports.Probe`); all processes make the same passes and agree."""
+
+    learner: PolicyLearner
+    task: str
+    current: Sequence[FrameRef]
+    """All frames of the task."""
+
+    def __call__(self, refs: Sequence[FrameRef]) -> Float[np.ndarray, "count"]:
+        return self._agreed(torch.from_numpy(self.learner.frame_losses(refs)))
+
+    def interference(
+        self,
+        refs: Sequence[FrameRef],
+        *,
+        step: int,
+        learning_rate: float,
+        variant: VirtualStep = "virtual",
+    ) -> Float[np.ndarray, "count"]:
+        policy = self.learner.policy
+        with evaluating(policy):
+            gradient = self._gradient(step) if variant == "virtual" else left_gradient(policy)
+            increases = loss_increases(
+                policy,
+                self.learner.frames.batch(refs),
+                self._noise("interference", step),
+                gradient=gradient,
+                learning_rate=learning_rate,
+            )
+        return self._agreed(increases)
+
+    def _gradient(self, step: int) -> Weights:
+        """Of the current task's frames of this step; every process takes its share of them."""
+        learner, accelerator = self.learner, self.learner.accelerator
+        current = learner.fit.current_of_step(
+            step,
+            self.current,
+            learner.streams.named("current", self.task),
+            learner.fit.num_rehearsed,
+        )
+        mine = current[accelerator.process_index :: accelerator.num_processes]
+        # A process without a share makes its pass all the same, for nothing: others would wait.
+        gradient = fresh_gradient(
+            learner.policy,
+            learner.frames.batch(mine or current[:1]),
+            self._noise("virtual step", step),
+            out_of=len(current),
+        )
+        if accelerator.num_processes == 1:
+            return gradient
+        share = {name: value * bool(mine) for name, value in gradient.items()}
+        return dict(accelerator.reduce(share, reduction="sum"))
+
+    def _agreed(self, values: Tensor) -> Float[np.ndarray, "count"]:
+        """The mean over all processes, so that a difference in rounding cannot part their draws."""
+        accelerator = self.learner.accelerator
+        if accelerator.num_processes > 1:
+            values = accelerator.reduce(values, reduction="mean")
+        return values.numpy()
+
+    def _noise(self, name: str, step: int) -> Stream:
+        return Stream(self.learner.streams.named(name, self.task).key + step)

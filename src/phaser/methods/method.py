@@ -10,13 +10,16 @@ from phaser.memory.even import Even
 from phaser.memory.nothing import Nothing
 from phaser.memory.phase_buckets import PhaseBuckets
 from phaser.memory.reservoir import Reservoir
+from phaser.routing.adaptive import Adaptive
+from phaser.routing.balanced import Balanced
 from phaser.routing.by_loss import ByLoss
+from phaser.routing.max_interference import MaxInterference
 from phaser.routing.nothing import NoDraw
 from phaser.routing.routed import Routed
 from phaser.routing.uniform import Uniform
 
 KeepRule = Reservoir | Even | PhaseBuckets | Nothing
-DrawRule = Uniform | Routed | ByLoss | NoDraw
+DrawRule = Uniform | Balanced | Routed | Adaptive | ByLoss | MaxInterference | NoDraw
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

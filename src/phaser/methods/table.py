@@ -8,6 +8,10 @@ from phaser.memory.nothing import Nothing
 from phaser.memory.phase_buckets import PhaseBuckets
 from phaser.memory.reservoir import Reservoir
 from phaser.methods.method import Method
+from phaser.routing.adaptive import Adaptive
+from phaser.routing.balanced import Balanced
+from phaser.routing.by_loss import ByLoss
+from phaser.routing.max_interference import MaxInterference
 from phaser.routing.nothing import NoDraw
 from phaser.routing.routed import Routed
 from phaser.routing.uniform import Uniform
@@ -58,6 +62,41 @@ METHODS: dict[str, Method] = {
         draw=_PAPER_ROUTING,
         boundaries="ratio",
         summary="phaser with the paper's literal choices",
+    ),
+    "er-balanced": Method(
+        keep=Reservoir(),
+        draw=Balanced(),
+        summary="keeps frames at random, rehearses all tasks alike, then their frames",
+    ),
+    "mir": Method(
+        keep=Reservoir(),
+        draw=MaxInterference(),
+        summary="keeps frames at random, rehearses those that a virtual step damages most",
+    ),
+    "mir-snapshot": Method(
+        keep=Reservoir(),
+        draw=MaxInterference(variant="snapshot"),
+        summary="mir whose virtual step repeats the gradient of the step before, for free",
+    ),
+    "mir-original": Method(
+        keep=Reservoir(),
+        draw=MaxInterference(refresh_every=1, num_candidates=64, num_cached=32),
+        summary="mir that scores anew at every step, as it was first published",
+    ),
+    "loss-aware": Method(
+        keep=Even(),
+        draw=ByLoss(level="task"),
+        summary="er-even that rehearses tasks by the loss measured on them when a task begins",
+    ),
+    "loss-aware-phases": Method(
+        keep=PhaseBuckets(within="even"),
+        draw=ByLoss(level="phase"),
+        summary="phaser that rehearses phases by the loss measured on them, not by a forecast",
+    ),
+    "phaser-adaptive": Method(
+        keep=PhaseBuckets(within="even"),
+        draw=Adaptive(),
+        summary="phaser whose forecast gives way to the losses measured as a task is learnt",
     ),
     "zero-budget": Method(
         keep=PhaseBuckets(within="even", zero_phase=0),

@@ -32,7 +32,13 @@ from phaser.methods.table import method as method_named
 from phaser.replay.budget import Budget
 from phaser.replay.columns import Columns
 from phaser.replay.encoding import Encoders, Language, Vision
-from phaser.replay.preparing import SampleProbe, frame_probe, prepare, segmenter_for
+from phaser.replay.preparing import (
+    SampleProbe,
+    StoredFrameProbe,
+    check_probe,
+    prepare,
+    segmenter_for,
+)
 from phaser.replay.ranks import Ranks
 from phaser.replay.recording import Recording, read_recording
 from phaser.replay.samples import stored_form
@@ -120,6 +126,7 @@ class Replay:
         `demos` is a map-style dataset whose samples carry episode and frame numbers (LeRobot's
         names, or `columns`), or a list of our own demonstrations. `start_step` resumes.
         """
+        check_probe(self.rules, self.probe)
         ranks = Ranks.found(self.rank, self.world_size)
         task = Task(name=name or slug(instruction), instruction=instruction)
         store = self._open(ranks)
@@ -139,7 +146,7 @@ class Replay:
             store.memory,
             prepared,
             Streams(self.seed).named("draw", task.name),
-            frame_probe(store, self.rules, self.probe),
+            StoredFrameProbe(store=store, losses=self.probe),
         )
         return ReplayTask(
             name=task.name,

@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from phaser.core.errors import BadInput
 from phaser.core.memory import PhaseId
-from phaser.core.ports import Sampler
+from phaser.core.ports import MeasuringSampler, Sampler
 from phaser.memory.store import Store
 from phaser.replay.ahead import ReadAhead
 from phaser.replay.mixing import batch_size, mixed, num_rehearsed
@@ -96,7 +96,11 @@ class ReplayTask:
 
     def state_dict(self) -> dict[str, Any]:
         """For a checkpoint: JSON, and enough to go on with the same draws."""
-        return {"task": self.name, "seed": self.seed, "step": self.step}
+        state: dict[str, Any] = {"task": self.name, "seed": self.seed, "step": self.step}
+        if isinstance(self.sampler, MeasuringSampler):
+            steps, answers = self.sampler.measured.arrays()
+            state["measured"] = {"steps": steps.tolist(), "answers": answers.tolist()}
+        return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         mine = self.state_dict()
@@ -107,6 +111,9 @@ class ReplayTask:
                     "resume the same task with the same seed"
                 )
         self.step = int(state["step"])
+        found = state.get("measured")
+        if isinstance(self.sampler, MeasuringSampler) and found and found["steps"]:
+            self.sampler.measured.restore(np.array(found["steps"]), np.array(found["answers"]))
 
     def finish(self) -> None:
         """Keep the task's frames, as leaving the `with` block does; a second call does nothing."""
@@ -149,10 +156,10 @@ class ReplayTask:
         if self._finished:
             raise BadInput(f"task {self.name!r} is finished; draw inside its `with` block")
         step, self.step = self.step, self.step + 1
-        if not count or not self.num_stored:
-            return []
-        # Only draws by fixed weights can be made before their step.
+        # Only draws by fixed weights can be made before their step, or left out.
         is_pure = isinstance(self.sampler, WeightedSampler)
+        if not self.num_stored or (is_pure and not count):
+            return []
         read = self._ahead if self.read_ahead and is_pure else self._read_step
         return read(step, count)
 

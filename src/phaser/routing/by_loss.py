@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from phaser.core.errors import BadInput
 from phaser.core.memory import Bucket, Memory, PreparedTask
-from phaser.core.ports import LossProbe
+from phaser.core.ports import Probe
 from phaser.core.streams import Stream
 from phaser.routing.samplers import WeightedSampler, check_share, mixed_sampler
 
@@ -31,7 +31,7 @@ class ByLoss:
             raise BadInput(f"level {self.level!r}; expected 'task' or 'phase'")
 
     def for_task(
-        self, memory: Memory, task: PreparedTask, stream: Stream, probe: LossProbe
+        self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe
     ) -> WeightedSampler:
         if not memory.buckets:
             empty = np.zeros(0)
@@ -55,7 +55,7 @@ class ByLoss:
         return phase.task if self.level == "task" else f"{phase.task}\x1f{phase.index}"
 
 
-def _summed_losses(memory: Memory, probe: LossProbe) -> Float[np.ndarray, "buckets"]:
+def _summed_losses(memory: Memory, probe: Probe) -> Float[np.ndarray, "buckets"]:
     """Total loss per bucket, from one call of the probe, which may batch as it likes."""
     frames = [frame for bucket in memory.buckets for frame in bucket.frames]
     losses = np.asarray(probe(frames), dtype=np.float64)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from phaser.core.memory import Memory, PreparedTask
-from phaser.core.ports import LossProbe
+from phaser.core.ports import Probe
 from phaser.core.streams import Stream
 from phaser.routing.samplers import WeightedSampler
 
@@ -17,7 +17,7 @@ class NoDraw:
     """Every step trains on the current task alone, whatever the memory holds."""
 
     def for_task(
-        self, memory: Memory, task: PreparedTask, stream: Stream, probe: LossProbe
+        self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe
     ) -> WeightedSampler:
         nothing = np.zeros(0)
         return WeightedSampler(buckets=(), probabilities=nothing, priorities=nothing, stream=stream)

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from phaser.core.errors import BadInput
 from phaser.core.memory import Memory, PreparedTask
-from phaser.core.ports import LossProbe
+from phaser.core.ports import Probe
 from phaser.core.streams import Stream
 from phaser.routing.boltzmann import boltzmann
 from phaser.routing.priority import action_divergence, context_overlap, priority
@@ -32,8 +32,9 @@ class Routed:
     """α of the paper: language against vision in the context overlap."""
     redundancy_penalty: float = 0.5
     """γ of the paper: how much a phase that moves alike is pushed down."""
-    over_current_phases: Literal["max", "mean"] = "max"
-    """A stored phase meets every phase of the current task; the paper leaves open which counts."""
+    over_current_phases: Literal["max", "mean", "softmax"] = "max"
+    """A stored phase meets every phase of the current task; the paper leaves open which counts.
+    "softmax" lies between the two: a mean that weighs each by exp(priority / temperature)."""
     uniform_share: float = 0.5
     """Share of the draws that ignores the priorities, so that no phase is given up."""
     centre_vision: bool = True
@@ -46,13 +47,14 @@ class Routed:
         check_share("uniform_share", self.uniform_share)
         if not self.temperature >= 0:
             raise BadInput(f"temperature {self.temperature}; expected 0 or more")
-        if self.over_current_phases not in ("max", "mean"):
+        if self.over_current_phases not in ("max", "mean", "softmax"):
             raise BadInput(
-                f"over_current_phases {self.over_current_phases!r}; expected 'max' or 'mean'"
+                f"over_current_phases {self.over_current_phases!r}; "
+                "expected 'max', 'mean' or 'softmax'"
             )
 
     def for_task(
-        self, memory: Memory, task: PreparedTask, stream: Stream, probe: LossProbe
+        self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe
     ) -> WeightedSampler:
         priorities = self._priorities(memory, task)
         probabilities = boltzmann(priorities, self.temperature)
@@ -81,6 +83,9 @@ class Routed:
             action_divergence(past, task.prototypes, motion_only=self.motion_only),
             redundancy_penalty=self.redundancy_penalty,
         )
+        if self.over_current_phases == "softmax":
+            shares = np.stack([boltzmann(row, self.temperature) for row in scores])
+            return np.asarray((shares * scores).sum(axis=1))
         return np.asarray(
             scores.max(axis=1) if self.over_current_phases == "max" else scores.mean(axis=1)
         )

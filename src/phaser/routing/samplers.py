@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int64
@@ -11,8 +12,20 @@ from jaxtyping import Float, Int64
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
 from phaser.core.memory import Bucket, Memory
+from phaser.core.ports import Sampler
 from phaser.core.streams import Stream
 from phaser.routing.flat_frames import FlatFrames
+
+
+@runtime_checkable
+class ExplainedSampler(Sampler, Protocol):
+    """A sampler that can say why it draws as it does, for the report."""
+
+    @property
+    def priorities(self) -> Float[np.ndarray, "buckets"]: ...
+
+    @property
+    def uniform_share(self) -> float: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -24,6 +37,8 @@ class WeightedSampler:
     priorities: Float[np.ndarray, "buckets"]
     """What the probabilities were made from, for the report."""
     stream: Stream
+    uniform_share: float = 0.0
+    """Share of the draws that went to all stored frames alike, whatever the priorities."""
     edges: Float[np.ndarray, "buckets"] = field(init=False, repr=False)
     """Cumulative probabilities: a draw falls into the bucket whose edge is the first above it."""
     sizes: Int64[np.ndarray, "buckets"] = field(init=False, repr=False)
@@ -35,9 +50,7 @@ class WeightedSampler:
         valid = np.isfinite(self.probabilities).all() and (self.probabilities >= 0).all()
         if self.buckets and not (valid and abs(self.probabilities.sum() - 1) < 1e-6):
             raise BadInput(f"bucket probabilities {self.probabilities}; expected them to sum to 1")
-        cumulative = np.cumsum(self.probabilities)
-        # Divided by its own end, the last edge is exactly 1 and above every draw.
-        object.__setattr__(self, "edges", cumulative / cumulative[-1:])
+        object.__setattr__(self, "edges", edges_of(self.probabilities))
         sizes = np.array([len(bucket.frames) for bucket in self.buckets], dtype=np.int64)
         object.__setattr__(self, "sizes", sizes)
         object.__setattr__(self, "starts", np.cumsum(sizes) - sizes)
@@ -48,12 +61,25 @@ class WeightedSampler:
 
     def next(self, count: int, step: int) -> Sequence[FrameRef]:
         """`count` frames for this step; none while the memory is empty."""
+        return self.next_by(self.edges, count, step)
+
+    def next_by(
+        self, edges: Float[np.ndarray, "buckets"], count: int, step: int
+    ) -> Sequence[FrameRef]:
+        """The same by other probabilities."""
         if not self.buckets:
             return []
         uniforms = self.stream.uniforms(2 * count, step=step)
-        chosen = self.edges.searchsorted(uniforms[:count], side="right")
+        chosen = edges.searchsorted(uniforms[:count], side="right")
         inside = (uniforms[count:] * self.sizes[chosen]).astype(np.int64)
         return self.frames.take(self.starts[chosen] + inside)
+
+
+def edges_of(probabilities: Float[np.ndarray, "buckets"]) -> Float[np.ndarray, "buckets"]:
+    """Where each bucket ends on the line from 0 to 1."""
+    cumulative = np.cumsum(probabilities)
+    # Divided by its own end, the last edge is exactly 1 and above every draw.
+    return np.asarray(cumulative / cumulative[-1:])
 
 
 def uniform_over_frames(buckets: Sequence[Bucket]) -> Float[np.ndarray, "buckets"]:
@@ -77,6 +103,7 @@ def mixed_sampler(
         probabilities=(1 - uniform_share) * probabilities + uniform_share * uniform,
         priorities=priorities,
         stream=stream,
+        uniform_share=uniform_share,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from phaser.core.memory import Memory, PreparedTask
-from phaser.core.ports import LossProbe
+from phaser.core.ports import Probe
 from phaser.core.streams import Stream
 from phaser.routing.samplers import WeightedSampler, uniform_over_frames
 
@@ -17,11 +17,12 @@ class Uniform:
     """Uniform over frames, so a bucket's weight is its size."""
 
     def for_task(
-        self, memory: Memory, task: PreparedTask, stream: Stream, probe: LossProbe
+        self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe
     ) -> WeightedSampler:
         return WeightedSampler(
             buckets=memory.buckets,
             probabilities=uniform_over_frames(memory.buckets),
             priorities=np.zeros(len(memory.buckets)),
             stream=stream,
+            uniform_share=1.0,
         )

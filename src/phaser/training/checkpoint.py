@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,6 +21,8 @@ from torch import Tensor
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BrokenFile
 from phaser.core.files import write_bytes
+from phaser.core.measurements import Measurements
+from phaser.core.ports import MeasuringSampler
 
 STEPS_SCHEMA = pa.schema(
     [
@@ -40,6 +42,8 @@ class Steps:
 
     losses: list[float] = field(default_factory=list)
     samples: list[list[FrameRef]] = field(default_factory=list)
+    measured: Measurements = field(default_factory=Measurements)
+    """What the sampler asked of the policy on the way: what it draws next depends on that."""
 
     def __len__(self) -> int:
         return len(self.losses)
@@ -47,6 +51,11 @@ class Steps:
     def add(self, loss: float, refs: list[FrameRef]) -> None:
         self.losses.append(loss)
         self.samples.append(refs)
+
+    def measured_by(self, sampler: MeasuringSampler) -> Steps:
+        """These steps with the sampler's own measurements, after it took up those made so far."""
+        sampler.measured.restore(*self.measured.arrays())
+        return replace(self, measured=sampler.measured)
 
     def table(self, task: str) -> pa.Table:
         """One row per step: the record by which two runs are compared, sample by sample."""
@@ -101,6 +110,10 @@ def write_state(path: Path, policy: Weights, optimizer: Moments, steps: Steps) -
     for number, moments in optimizer.state_dict()["state"].items():
         tensors |= {f"moments/{number}/{name}": value for name, value in moments.items()}
     tensors["steps"] = _packed(steps.table(""))
+    if len(steps.measured):
+        asked, answers = steps.measured.arrays()
+        tensors["measured/steps"] = torch.from_numpy(asked)
+        tensors["measured/answers"] = torch.from_numpy(answers)
     return write_tensors(path, tensors)
 
 
@@ -119,7 +132,12 @@ def read_state(path: Path, sha256: str, policy: Weights, optimizer: Moments) -> 
     policy.load_state_dict(weights)
     optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
     with pa.ipc.open_stream(pa.py_buffer(tensors["steps"].numpy())) as stream:
-        return Steps.from_table(stream.read_all())
+        steps = Steps.from_table(stream.read_all())
+    if "measured/steps" in tensors:
+        steps.measured.restore(
+            tensors["measured/steps"].numpy(), tensors["measured/answers"].numpy()
+        )
+    return steps
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
-from phaser.core.ports import Sampler
+from phaser.core.ports import MeasuringSampler, Sampler
 from phaser.core.streams import Stream, Streams
 from phaser.training.batch import Batch
 from phaser.training.checkpoint import Keeper, Steps, Weights
@@ -81,6 +81,9 @@ class Fit:
         wrapped.train()
         noise = streams.named("noise", name)
         done = Steps() if keeper is None else keeper.restore(policy, optimizer)
+        measuring = sampler if isinstance(sampler, MeasuringSampler) else None
+        if measuring is not None:
+            done = done.measured_by(measuring)
         for step in range(len(done), steps):
             refs = self.refs_of_step(step, current, sampler, streams.named("current", name))
             mine = refs[accelerator.process_index :: accelerator.num_processes]
@@ -90,6 +93,8 @@ class Fit:
             loss = wrapped(frames.batch(mine), Stream(noise.key + step)).mean()
             accelerator.backward(loss)
             optimizer.step()
+            if measuring is not None and step + 1 < steps:
+                measuring.after_step(step)
             optimizer.zero_grad(set_to_none=True)
             done.add(float(loss.detach()), refs)
             if progress is not None:
@@ -106,9 +111,20 @@ class Fit:
         self, step: int, current: Sequence[FrameRef], sampler: Sampler, stream: Stream
     ) -> list[FrameRef]:
         """The global batch of one step: rehearsed frames first, the rest from the current task."""
-        rehearsed = sampler.next(round(self.batch_size * self.rehearsed_share), step)
-        chosen = stream.at_step(step).integers(len(current), size=self.batch_size - len(rehearsed))
-        return [*rehearsed, *(current[k] for k in chosen)]
+        rehearsed = sampler.next(self.num_rehearsed, step)
+        return [*rehearsed, *self.current_of_step(step, current, stream, len(rehearsed))]
+
+    def current_of_step(
+        self, step: int, current: Sequence[FrameRef], stream: Stream, num_rehearsed: int
+    ) -> list[FrameRef]:
+        """What a step learns of the current task: does not depend on which frames it rehearses."""
+        chosen = stream.at_step(step).integers(len(current), size=self.batch_size - num_rehearsed)
+        return [current[k] for k in chosen]
+
+    @property
+    def num_rehearsed(self) -> int:
+        """Rehearsed frames of a batch, once there is a memory."""
+        return round(self.batch_size * self.rehearsed_share)
 
     def _rate(self, step: int, steps: int) -> float:
         start = self.decay_after * steps

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-from jaxtyping import Float
-
-from phaser.core.demonstration import FrameRef
 from phaser.core.memory import Memory, PreparedTask
-from phaser.core.ports import Sampler
+from phaser.core.ports import Probe, Sampler
 from phaser.core.streams import Streams
 from phaser.methods.method import Method
 
@@ -31,11 +27,11 @@ class TaskFinished:
 
 
 class Learner(Protocol):
-    """Trains the policy on one task and can say how large its loss is on stored frames."""
+    """Trains the policy on one task and lets a rule ask it about stored frames meanwhile."""
 
     def learn(self, task: PreparedTask, sampler: Sampler) -> float: ...
 
-    def frame_losses(self, refs: Sequence[FrameRef], /) -> Float[np.ndarray, "count"]: ...
+    def probe(self, task: PreparedTask) -> Probe: ...
 
 
 def learn_stream(
@@ -50,7 +46,7 @@ def learn_stream(
     for task in tasks:
         name = task.task.name
         sampler = method.draw.for_task(
-            memory, task, streams.named("draw", name), learner.frame_losses
+            memory, task, streams.named("draw", name), learner.probe(task)
         )
         loss = learner.learn(task, sampler)
         past = memory

@@ -1,0 +1,88 @@
+"""Loss increases after a virtual step (maximally interfered retrieval, the paper's MIR baseline).
+
+Nothing here writes to the policy: copies of its trained weights, in 32 bits or more, are moved and
+stand in for them during a forward pass. So the weights keep their bits whatever happens, a step
+too small for bfloat16 still counts, and a reducer's hooks on the weights (DDP, ZeRO-2) see nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from phaser.core.streams import Stream
+from phaser.training.batch import Batch
+
+Weights = dict[str, Tensor]
+"""Trained weights, or their gradient, by name."""
+
+
+def trained_weights(policy: nn.Module) -> Weights:
+    """What training moves, in 32 bits or more; where it has them already, no copy is made."""
+    return {
+        name: weight.detach().to(torch.promote_types(weight.dtype, torch.float32))
+        for name, weight in policy.named_parameters()
+        if weight.requires_grad
+    }
+
+
+def fresh_gradient(policy: nn.Module, batch: Batch, noise: Stream, *, out_of: int) -> Weights:
+    """Gradient of the batch's summed losses divided by `out_of`, the size of the global batch."""
+    weights = {name: value.requires_grad_() for name, value in trained_weights(policy).items()}
+    with torch.enable_grad():
+        loss = functional_call(policy, weights, (batch, noise)).sum() / out_of
+        gradients = torch.autograd.grad(loss, [*weights.values()], allow_unused=True)
+    return {
+        name: torch.zeros_like(weight) if gradient is None else gradient
+        for (name, weight), gradient in zip(weights.items(), gradients, strict=True)
+    }
+
+
+def left_gradient(policy: nn.Module) -> Weights:
+    """The gradient of the step that was just made; weights that had no part in it have none."""
+    return {
+        name: weight.grad.detach()
+        for name, weight in policy.named_parameters()
+        if weight.requires_grad and weight.grad is not None
+    }
+
+
+@torch.no_grad()
+def loss_increases(
+    policy: nn.Module,
+    batch: Batch,
+    noise: Stream,
+    *,
+    gradient: Mapping[str, Tensor],
+    learning_rate: float,
+) -> Float64[Tensor, "batch"]:
+    """Per-sample loss after the virtual step minus before it, in two forward passes.
+
+    Both see the same noise and time: their difference is far smaller than what other noise does.
+    """
+    weights = trained_weights(policy)
+    moved = {
+        name: weight - learning_rate * gradient[name].to(weight.dtype)
+        for name, weight in weights.items()
+        if name in gradient
+    }
+    before = functional_call(policy, weights, (batch, noise))
+    after = functional_call(policy, weights | moved, (batch, noise))
+    return after.double() - before.double()
+
+
+@contextmanager
+def evaluating(policy: nn.Module) -> Iterator[None]:
+    """Without dropout and the like; every module is back in its own mode afterwards."""
+    modes = [(module, module.training) for module in policy.modules()]
+    policy.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode

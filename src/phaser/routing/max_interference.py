@@ -1,0 +1,150 @@
+"""Rehearse what learning would damage most: maximally interfered retrieval (MIR, paper 4.1).
+
+Every `refresh_every` steps some stored frames are scored by how much a virtual step on the current
+task raises their loss; those that lose most are rehearsed until the next refresh. Which frames are
+scored and rehearsed at a step depends on the stream, the step and the scores measured so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Float, Int64
+
+from phaser.core.demonstration import FrameRef
+from phaser.core.errors import BadInput
+from phaser.core.measurements import Measurements, Passes
+from phaser.core.memory import Bucket, Memory, PreparedTask
+from phaser.core.ports import Probe, VirtualStep
+from phaser.core.streams import Stream, Streams
+from phaser.routing.flat_frames import FlatFrames
+from phaser.routing.samplers import uniform_over_frames
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MaxInterference:
+    """The stored frames whose loss a virtual step raises most, cached between refreshes."""
+
+    refresh_every: int = 200
+    """Steps from one refresh to the next; 1 is the original MIR."""
+    num_candidates: int = 16
+    """Stored frames that a refresh scores, drawn alike from all."""
+    num_cached: int = 8
+    """How many of them are rehearsed until the next refresh."""
+    learning_rate: float = 1e-3
+    """Of the virtual step, which is plain gradient descent."""
+    variant: VirtualStep = "virtual"
+    """"virtual" computes a gradient for the step; "snapshot" takes the one that the step before
+    left, which costs nothing, and so scores for the first time at step 1."""
+
+    def __post_init__(self) -> None:
+        if self.refresh_every < 1 or not 1 <= self.num_cached <= self.num_candidates:
+            raise BadInput(
+                f"refresh_every {self.refresh_every}, num_candidates {self.num_candidates}, "
+                f"num_cached {self.num_cached}; expected at least 1, and no more cached than scored"
+            )
+        if not (np.isfinite(self.learning_rate) and self.learning_rate > 0):
+            raise BadInput(f"learning_rate {self.learning_rate}; expected a number above 0")
+        if self.variant not in ("virtual", "snapshot"):
+            raise BadInput(f"variant {self.variant!r}; expected 'virtual' or 'snapshot'")
+
+    def for_task(
+        self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe
+    ) -> InterferenceSampler:
+        return InterferenceSampler(rule=self, buckets=memory.buckets, stream=stream, probe=probe)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class InterferenceSampler:
+    """Goes through the cached frames in a new order each step, as often as it takes."""
+
+    rule: MaxInterference
+    buckets: tuple[Bucket, ...]
+    stream: Stream
+    probe: Probe
+    measured: Measurements = field(default_factory=Measurements)
+    uniform_share: float = field(default=0.0, init=False)
+    frames: FlatFrames = field(init=False, repr=False)
+    ends: Int64[np.ndarray, "buckets"] = field(init=False, repr=False)
+    """Where a bucket's frames end among those of all buckets."""
+
+    def __post_init__(self) -> None:
+        sizes = np.array([len(bucket.frames) for bucket in self.buckets], dtype=np.int64)
+        object.__setattr__(self, "ends", np.cumsum(sizes))
+        object.__setattr__(self, "frames", FlatFrames.of(self.buckets))
+
+    def next(self, count: int, step: int) -> Sequence[FrameRef]:
+        if not self.buckets:
+            return []
+        cached = self._cached(self._refresh(step), now=step)
+        order = self.stream.uniforms(len(cached), step=step).argsort()
+        return self.frames.take(cached[order[np.arange(count) % len(cached)]])
+
+    def after_step(self, step: int) -> None:
+        """Score for the next step while the gradient of this one is still there."""
+        is_due = self._refresh(step + 1) == step + 1
+        if self.rule.variant == "snapshot" and is_due and self.buckets:
+            self._cached(step + 1, now=step + 1)
+
+    def weights(self) -> Float[np.ndarray, "buckets"]:
+        """Each bucket's share of the caches so far."""
+        if not len(self.measured):
+            return uniform_over_frames(self.buckets)
+        cached = [self._cached(step, now=step) for step in self.measured.by_step]
+        counts = np.bincount(self._buckets_of(np.concatenate(cached)), minlength=len(self.buckets))
+        return np.asarray(counts / counts.sum())
+
+    @property
+    def priorities(self) -> Float[np.ndarray, "buckets"]:
+        """Mean interference that was measured of a bucket's frames; 0 where none was scored."""
+        sums, counts = np.zeros(len(self.buckets)), np.zeros(len(self.buckets))
+        for step, scores in self.measured.by_step.items():
+            scored = self._buckets_of(self._candidates(step))
+            np.add.at(sums, scored, scores)
+            np.add.at(counts, scored, 1)
+        return np.asarray(sums / np.maximum(counts, 1))
+
+    @property
+    def passes(self) -> Passes:
+        """What scoring cost so far; the backward pass is over the current frames of a step."""
+        refreshes, is_fresh = len(self.measured), self.rule.variant == "virtual"
+        scored = sum(len(scores) for scores in self.measured.by_step.values())
+        return Passes(
+            forward=refreshes * (3 if is_fresh else 2),
+            backward=refreshes if is_fresh else 0,
+            frames=2 * scored,
+        )
+
+    def _refresh(self, step: int) -> int:
+        """The last refresh up to this step."""
+        if self.rule.variant == "snapshot":
+            return step - (step - 1) % self.rule.refresh_every if step else 0
+        return step - step % self.rule.refresh_every
+
+    def _cached(self, refresh: int, *, now: int) -> Int64[np.ndarray, "cached"]:
+        candidates = self._candidates(refresh)
+        if self.rule.variant == "snapshot" and refresh == 0:
+            return candidates
+        scores = self.measured.at(
+            refresh,
+            now=now,
+            measure=lambda: self.probe.interference(
+                list(self.frames.take(candidates)),
+                step=refresh,
+                learning_rate=self.rule.learning_rate,
+                variant=self.rule.variant,
+            ),
+        )
+        best = np.argsort(-scores, kind="stable")[: self.rule.num_cached]
+        return candidates[best]
+
+    def _candidates(self, refresh: int) -> Int64[np.ndarray, "candidates"]:
+        stored = int(self.ends[-1])
+        rng = Streams(self.stream.key).named("candidates").at_step(refresh)
+        size = min(self.rule.num_candidates, stored)
+        return rng.choice(stored, size=size, replace=False).astype(np.int64)
+
+    def _buckets_of(self, positions: Int64[np.ndarray, "count"]) -> Int64[np.ndarray, "count"]:
+        return self.ends.searchsorted(positions, side="right").astype(np.int64)
