@@ -135,35 +135,20 @@ def cheese_in_bowl(world: World) -> list[Move]:
     ]
 
 
+STOVE_FRONT = at_site("main_table_stove_front_region", x=0.010, y=0.010)
+
+
 def push_plate(world: World) -> list[Move]:
     """Press the closed finger tips inside the plate, towards the goal, and drag it there.
 
     The cabinet's handles are in the way of pushing from behind.
     """
-    goal = at_site("main_table_stove_front_region", x=0.010, y=0.010)
-
-    def distance(world: World) -> float:
-        return float(np.linalg.norm((goal(world) - world.position(PLATE))[:2]))
 
     def there(world: World) -> bool:
-        return distance(world) < 0.02
+        return bool(np.linalg.norm(_plate_way(world)) < 0.02)
 
     def slipped(world: World) -> bool:
         return bool(np.linalg.norm((world.hand - world.position(PLATE))[:2]) > 0.062)
-
-    def spot(height: float) -> Position:
-        def over(world: World) -> np.ndarray:
-            way = (goal(world) - world.position(PLATE)) * [1, 1, 0]
-            way *= 0.027 / (np.linalg.norm(way) + 1e-9)
-            return world.position(PLATE) + way + vector(0, 0, height)
-
-        return over
-
-    def ahead(world: World) -> np.ndarray:
-        """Just before the hand, just below the plate: the limit of xy leaves z its full force."""
-        way = (goal(world) - world.position(PLATE))[:2]
-        way *= min(1.0, 0.008 / (np.linalg.norm(way) + 1e-9))
-        return np.array([*(world.hand[:2] + way), PRESSING])
 
     return [
         Move(
@@ -174,10 +159,10 @@ def push_plate(world: World) -> list[Move]:
             tolerance=0.02,
             unless=lambda world: world.hand[2] > 1.0,
         ),
-        Move(stage="above plate", target=spot(0.10), grip=CLOSED, tolerance=0.015),
+        Move(stage="above plate", target=_in_plate(0.10), grip=CLOSED, tolerance=0.015),
         Move(
             stage="press",
-            target=level(spot(0.0), 0.914),
+            target=level(_in_plate(0.0), 0.914),
             grip=CLOSED,
             tolerance=0.006,
             speed=0.6,
@@ -185,7 +170,7 @@ def push_plate(world: World) -> list[Move]:
         ),
         Move(
             stage="push",
-            target=ahead,
+            target=_ahead,
             grip=CLOSED,
             tolerance=0.006,
             at_most=100,
@@ -195,6 +180,29 @@ def push_plate(world: World) -> list[Move]:
         ),
         shift("retreat", shifted(z=0.08), OPEN, speed=1.0, at_most=20),
     ]
+
+
+def _plate_way(world: World) -> np.ndarray:
+    """From the plate to where it shall be, over the table."""
+    return (STOVE_FRONT(world) - world.position(PLATE))[:2]
+
+
+def _in_plate(height: float) -> Position:
+    """Inside the plate's rim, on the side that faces the goal."""
+
+    def spot(world: World) -> np.ndarray:
+        way = _plate_way(world)
+        way *= 0.027 / (np.linalg.norm(way) + 1e-9)
+        return world.position(PLATE) + vector(*way, height)
+
+    return spot
+
+
+def _ahead(world: World) -> np.ndarray:
+    """Just before the hand, just below the plate: the limit of xy leaves z its full force."""
+    way = _plate_way(world)
+    way *= min(1.0, 0.008 / (np.linalg.norm(way) + 1e-9))
+    return np.array([*(world.hand[:2] + way), PRESSING])
 
 
 def turn_on_stove(world: World) -> list[Move]:
