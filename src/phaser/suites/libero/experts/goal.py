@@ -26,7 +26,6 @@ from phaser.suites.libero.experts.world import (
     at_site,
     down,
     facing,
-    vector,
 )
 
 BOWL, PLATE, CHEESE, BOTTLE = "akita_black_bowl_1", "plate_1", "cream_cheese_1", "wine_bottle_1"
@@ -193,7 +192,7 @@ def _in_plate(height: float) -> Position:
     def spot(world: World) -> np.ndarray:
         way = _plate_way(world)
         way *= 0.027 / (np.linalg.norm(way) + 1e-9)
-        return world.position(PLATE) + vector(*way, height)
+        return world.position(PLATE) + np.array([*way, height])
 
     return spot
 
