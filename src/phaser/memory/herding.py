@@ -36,7 +36,7 @@ class Herding:
 def herding_order(vectors: Float[np.ndarray, "points dims"], count: int) -> list[int]:
     """Rows, each chosen so that the mean of the chosen comes closest to the mean of all.
 
-    Greedy and without repeats (iCaRL, algorithm 4); among equals the first row wins. The mean of
+    Greedy and without repeats (iCaRL, algorithm 4); of equal rows the first wins. The mean of
     vectors of length one is not scaled to length one again.
     """
     mean = vectors.mean(axis=0)
