@@ -10,7 +10,7 @@ from phaser.core.streams import Streams
 from phaser.memory.certificate import certificate, check_equal, phase_rows
 from phaser.methods.table import METHODS, method
 
-NAMES = [
+PROMISED = {
     "sequential",
     "er",
     "er-even",
@@ -18,20 +18,17 @@ NAMES = [
     "phase-only",
     "phaser",
     "phaser-paper",
-    "er-balanced",
-    "mir",
-    "mir-snapshot",
-    "mir-original",
-    "loss-aware",
-    "loss-aware-phases",
-    "phaser-adaptive",
     "zero-budget",
     "joint",
-]
+    "icarl",
+    "der",
+    "agem",
+    "ewc",
+}
 
 
 def test_every_promised_method_is_there_with_one_explaining_line():
-    assert list(METHODS) == NAMES
+    assert set(METHODS) >= PROMISED
     for one in METHODS.values():
         assert one.summary
         assert "\n" not in one.summary
@@ -45,7 +42,7 @@ def test_an_unknown_name_answers_with_the_nearest():
 @pytest.mark.parametrize("budget", [5, 20, 37])
 def test_all_methods_hold_the_same_budget(budget):
     certificates = {}
-    for name in NAMES:
+    for name in METHODS:
         rows = []
         for task in (prepared_task("open"), prepared_task("close", seed=1)):
             keep = method(name).with_budget(budget).keep
@@ -55,7 +52,7 @@ def test_all_methods_hold_the_same_budget(budget):
     holding = {name: one for name, one in certificates.items() if one["total_frames"]}
     check_equal(holding)
     assert {one["total_frames"] for one in holding.values()} == {2 * budget}
-    assert set(NAMES) - set(holding) == {"sequential", "joint"}
+    assert set(METHODS) - set(holding) == {"sequential", "joint", "ewc"}
 
 
 def test_another_budget_changes_nothing_else():

@@ -60,12 +60,13 @@ class Learner:
     frames: FrameTable
     streams: Streams
 
-    def learn(self, task, sampler):
+    def learn(self, task, sampler, penalty):
         name = task.task.name
         return self.fit(
             self.policy,
             current=self.frames.tasks[name].refs(name),
             sampler=sampler,
+            penalty=penalty,
             frames=self.frames,
             streams=self.streams,
             name=name,
@@ -140,8 +141,8 @@ class Rank:
     def backward(self, loss):
         loss.backward()
 
-    def free_memory(self):
-        pass
+    def reduce(self, tensor, reduction):
+        return tensor
 
 
 class Recorder(FrameTable):

@@ -54,8 +54,8 @@ class Recorder(FrameTable):
         return super().batch(refs)
 
 
-def train(accelerator):
-    """Three tasks with PHASER; returns the frames gathered per step and the weights."""
+def train(accelerator, method="phaser"):
+    """Three tasks with one method; returns the frames gathered per step and the weights."""
     tasks = [made_up_task(name) for name in NAMES]
     table = Recorder(
         {
@@ -65,20 +65,26 @@ def train(accelerator):
     )
     policy, streams = Linear(), Streams(SEED)
 
-    def learn(task, sampler):
+    def learn(task, sampler, penalty):
         name = task.task.name
         return FIT(
             policy,
             current=table.tasks[name].refs(name),
             sampler=sampler,
+            penalty=penalty,
             frames=table,
             streams=streams,
             name=name,
             accelerator=accelerator,
         )
 
-    learner = SimpleNamespace(learn=learn, probe=lambda task: MadeUpProbe())
-    list(learn_stream(tasks, learner, METHODS["phaser"], streams))
+    learner = SimpleNamespace(
+        learn=learn,
+        probe=lambda task: MadeUpProbe(),
+        policy=policy,
+        frames=table,
+    )
+    list(learn_stream(tasks, learner, METHODS[method], streams))
     return table.asked, policy.state_dict()
 
 
@@ -91,6 +97,7 @@ def one_of_two(folder):
     world = [accelerator.num_processes, torch.distributed.get_backend()]
     (place / "asked.json").write_text(json.dumps({"asked": asked, "world": world}))
     save_file(weights, place / "weights.safetensors")
+    save_file(train(accelerator, "agem")[1], place / "projected.safetensors")
     accelerator.end_training()
 
 
@@ -127,7 +134,10 @@ def ranks(tmp_path_factory):
             one.kill()
     return [
         json.loads((folder / str(rank) / "asked.json").read_text())
-        | {"weights": load_file(folder / str(rank) / "weights.safetensors")}
+        | {
+            name: load_file(folder / str(rank) / f"{name}.safetensors")
+            for name in ("weights", "projected")
+        }
         for rank in range(NUM_PROCESSES)
     ]
 
@@ -135,7 +145,8 @@ def ranks(tmp_path_factory):
 @pytest.fixture(scope="module")
 def alone():
     asked, weights = train(Accelerator(cpu=True))
-    return {"asked": asked, "weights": weights}
+    projected = train(Accelerator(cpu=True), "agem")[1]
+    return {"asked": asked, "weights": weights, "projected": projected}
 
 
 def test_the_two_processes_form_one_world(ranks):
@@ -161,9 +172,10 @@ def test_both_processes_rehearse_and_not_the_same_frames(ranks):
     assert rehearsed[0] != rehearsed[1]
 
 
-def test_the_weights_are_equal_on_both_and_close_to_one_process(ranks, alone):
-    first, second = (rank["weights"] for rank in ranks)
-    for name, value in alone["weights"].items():
+@pytest.mark.parametrize("of", ["weights", "projected"])
+def test_the_weights_are_equal_on_both_and_close_to_one_process(ranks, alone, of):
+    first, second = (rank[of] for rank in ranks)
+    for name, value in alone[of].items():
         assert torch.equal(first[name], second[name])
         torch.testing.assert_close(first[name], value, rtol=1e-4, atol=1e-5)
     fresh = Linear().state_dict()

@@ -123,15 +123,17 @@ class Cell:
             self.prepare(task)
 
     def _stream(self, num_learnt: int, kept: KeptFrames) -> None:
-        memory = kept.restored(self.checkpoints.position.memory)
+        memory, left = kept.restored(self.checkpoints.position.memory), self.checkpoints.left()
         for task in self.tasks[:num_learnt]:
             self.prepare(task)
         for index, task in enumerate(self.tasks[num_learnt:], num_learnt):
             made = self.materials.get(task.name)
             prepared = made.prepared if made else self.prepare(task)
             method = self.methods[task.name]
-            [finished] = learn_stream([prepared], self.learner, method, self.streams, memory=memory)
-            memory = finished.memory
+            [finished] = learn_stream(
+                [prepared], self.learner, method, self.streams, memory=memory, left=left
+            )
+            memory, left = finished.memory, finished.left
             self._after(index, finished, kept)
 
     def _joint(self) -> None:
@@ -147,7 +149,7 @@ class Cell:
         every = self.run.evaluation.rollouts_per_task
         episodes = self._evaluate(JOINT_ROW, last, {task.name: every for task in self.tasks})
         self.folder.write_losses(self._losses(JOINT_ROW, last))
-        self.checkpoints.finish_task(self.folder.weights(0, JOINT_ROW), {})
+        self.checkpoints.finish_task(self.folder.weights(0, JOINT_ROW), {}, {})
         self._report(JOINT_ROW, last, loss, episodes)
 
     def _after(self, index: int, finished: TaskFinished, kept: KeptFrames) -> None:
@@ -161,7 +163,8 @@ class Cell:
         episodes = self._evaluate(name, index, self._rollout_counts(index))
         with self.checkpoints.spent.timed("probe_s"):
             self.folder.write_losses(self._losses(name, index))
-        self.checkpoints.finish_task(self.folder.weights(index, name), kept.shards())
+        weights = self.folder.weights(index, name)
+        self.checkpoints.finish_task(weights, kept.shards(), finished.left)
         self._report(name, index, finished.loss, episodes)
 
     def _save(self, index: int, name: str) -> None:

@@ -22,9 +22,10 @@ from phaser.experiments.interference import (
     left_gradient,
     loss_increases,
 )
+from phaser.methods.penalty import Penalty
 from phaser.policies.tiny import TinyPolicy
 from phaser.training.checkpoint import Keeper
-from phaser.training.fit import Fit, Progress
+from phaser.training.fit import NO_PENALTY, Fit, Progress
 from phaser.training.frames import FrameTable
 
 PROBE_BATCH = 256
@@ -42,16 +43,17 @@ class PolicyLearner:
     progress: Progress | None = None
     keeper: Keeper | None = None
 
-    def learn(self, task: PreparedTask, sampler: Sampler) -> float:
-        name = task.task.name
-        return self._fit(self.frames.tasks[name].refs(name), sampler, name, steps=None)
+    def learn(self, task: PreparedTask, sampler: Sampler, penalty: Penalty = NO_PENALTY) -> float:
+        name, refs = task.task.name, self.frames.tasks[task.task.name].refs(task.task.name)
+        return self._fit(refs, sampler, name, penalty=penalty, steps=None)
 
     def learn_jointly(self, tasks: Sequence[PreparedTask], sampler: Sampler) -> float:
         """All tasks at once, for as many steps as they would have had one by one."""
         refs = [
             ref for task in tasks for ref in self.frames.tasks[task.task.name].refs(task.task.name)
         ]
-        return self._fit(refs, sampler, "all", steps=self.fit.steps_per_task * len(tasks))
+        steps = self.fit.steps_per_task * len(tasks)
+        return self._fit(refs, sampler, "all", penalty=NO_PENALTY, steps=steps)
 
     @torch.no_grad()
     def frame_losses(self, refs: Sequence[FrameRef]) -> Float[np.ndarray, "count"]:
@@ -70,12 +72,19 @@ class PolicyLearner:
         return PolicyProbe(learner=self, task=name, current=self.frames.tasks[name].refs(name))
 
     def _fit(
-        self, refs: Sequence[FrameRef], sampler: Sampler, name: str, *, steps: int | None
+        self,
+        refs: Sequence[FrameRef],
+        sampler: Sampler,
+        name: str,
+        *,
+        penalty: Penalty,
+        steps: int | None,
     ) -> float:
         return self.fit(
             self.policy,
             current=refs,
             sampler=sampler,
+            penalty=penalty,
             frames=self.frames,
             streams=self.streams,
             name=name,

@@ -40,6 +40,8 @@ class Position:
     """SHA-256 of the recordings by task and split."""
     memory: dict[str, str] = field(default_factory=dict)
     """SHA-256 of the shards of the memory by task."""
+    penalty: dict[str, str] = field(default_factory=dict)
+    """SHA-256 of the file that finished tasks left for the method's penalty, by its name."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Processor time so far, also that of processes that were killed."""
 
@@ -70,5 +72,8 @@ class Position:
 
 def _serialised(position: Position) -> bytes:
     body = {"format": FORMAT, "version": VERSION, **cattrs.unstructure(position)}
+    if not position.penalty:
+        # As it was before there were penalties, so that runs from then can go on.
+        del body["penalty"]
     body["sha256"] = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
     return (json.dumps(body, indent=2, sort_keys=True, allow_nan=False) + "\n").encode()

@@ -12,6 +12,7 @@ from phaser.core.files import sha256
 from phaser.experiments.position import POSITION, Position
 from phaser.experiments.processor_time import ProcessorTime
 from phaser.experiments.sameness import require_same_contract, require_same_demonstrations
+from phaser.methods.penalty import Left
 from phaser.training.checkpoint import (
     Moments,
     Steps,
@@ -19,6 +20,7 @@ from phaser.training.checkpoint import (
     read_state,
     read_tensors,
     write_state,
+    write_tensors,
 )
 
 UNFINISHED = "unfinished-"
@@ -31,6 +33,7 @@ class Checkpoints:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._path = folder / POSITION
+        self._penalties = folder / "penalty"
         self.is_begun = self._path.exists()
         """Whether there is anything to go on with."""
         self.position = Position.read(self._path) if self.is_begun else Position()
@@ -59,8 +62,18 @@ class Checkpoints:
             raise BrokenFile(f"{self._path} names no weights to go on from; restore it")
         policy.load_state_dict(read_tensors(weights, self.position.start_sha256))
 
-    def finish_task(self, weights: Path, memory: Mapping[str, str]) -> None:
-        """The task is learnt, kept and measured, and all of that is on disk."""
+    def left(self) -> Left:
+        """What the finished tasks left for the method's penalty."""
+        found: Left = {}
+        for name, written in self.position.penalty.items():
+            found = read_tensors(self._penalties / name, written)
+        return found
+
+    def finish_task(self, weights: Path, memory: Mapping[str, str], left: Left) -> None:
+        """The task is learnt, kept and measured; what it left for the penalty is written now."""
+        written: dict[str, str] = {}
+        if left:
+            written = {weights.name: write_tensors(self._penalties / weights.name, left)}
         self._commit(
             replace(
                 self.position,
@@ -69,6 +82,7 @@ class Checkpoints:
                 start_sha256=sha256(weights),
                 state_sha256=None,
                 memory=dict(memory),
+                penalty=written,
             )
         )
 
@@ -89,6 +103,9 @@ class Checkpoints:
         needed = None if self.position.state_sha256 is None else self._state(self.position)
         for path in (self._folder / "checkpoints").glob(f"{UNFINISHED}*"):
             if path != needed:
+                path.unlink()
+        for path in self._penalties.glob("*"):
+            if path.name not in self.position.penalty:
                 path.unlink()
 
     def _commit(self, position: Position) -> None:

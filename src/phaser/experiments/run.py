@@ -15,7 +15,7 @@ from phaser.core.ports import Segmenter
 from phaser.memory.codecs import ImageCodec
 from phaser.memory.nothing import Nothing
 from phaser.memory.reservoir import Reservoir
-from phaser.methods.method import DrawRule, KeepRule, Method
+from phaser.methods.method import DrawRule, KeepRule, Method, PenaltyRule
 from phaser.methods.table import METHODS
 from phaser.phases.annotated import Annotated, Annotation, stages_of
 from phaser.phases.autopc import AutoPC
@@ -169,7 +169,7 @@ def converter() -> cattrs.Converter:
     made.register_structure_hook(
         str | tuple[str, ...], lambda value, _: value if isinstance(value, str) else tuple(value)
     )
-    for union in (KeepRule, DrawRule):
+    for union in (KeepRule, DrawRule, PenaltyRule):
         configure_tagged_union(union, made, tag_name="rule")
     made.register_unstructure_hook(AnySuite, lambda suite: _suite_to_json(made, suite))
     made.register_structure_hook(AnySuite, lambda value, _: _suite_from_json(made, value))

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from phaser.core.errors import UnknownName
 from phaser.memory.even import Even
+from phaser.memory.herding import Herding
 from phaser.memory.nothing import Nothing
 from phaser.memory.phase_buckets import PhaseBuckets
 from phaser.memory.reservoir import Reservoir
+from phaser.methods.dark import Dark
+from phaser.methods.distill import Distil
+from phaser.methods.elastic import Elastic
 from phaser.methods.method import Method
+from phaser.methods.projected import Projected
 from phaser.routing.adaptive import Adaptive
 from phaser.routing.balanced import Balanced
 from phaser.routing.by_loss import ByLoss
@@ -63,6 +68,21 @@ METHODS: dict[str, Method] = {
         boundaries="ratio",
         summary="phaser with the paper's literal choices",
     ),
+    "phaser-spread": Method(
+        keep=PhaseBuckets(within="spread"),
+        draw=Routed(),
+        summary="phaser whose frames of a phase are as unlike each other as possible",
+    ),
+    "phaser-herding": Method(
+        keep=PhaseBuckets(within="herding"),
+        draw=Routed(),
+        summary="phaser whose frames of a phase have a mean closest to the phase's own",
+    ),
+    "phaser-boundary": Method(
+        keep=PhaseBuckets(within="boundary"),
+        draw=Routed(),
+        summary="phaser whose frames of a phase are denser where the phase changes",
+    ),
     "er-balanced": Method(
         keep=Reservoir(),
         draw=Balanced(),
@@ -102,6 +122,30 @@ METHODS: dict[str, Method] = {
         keep=PhaseBuckets(within="even", zero_phase=0),
         draw=Routed(),
         summary="phaser whose first phase keeps nothing, its frames given to the others: a control",
+    ),
+    "icarl": Method(
+        keep=Herding(),
+        draw=Uniform(),
+        penalty=Distil(),
+        summary="keeps frames near the task's mean, and its old policy's features on them",
+    ),
+    "der": Method(
+        keep=Reservoir(),
+        draw=Uniform(),
+        penalty=Dark(),
+        summary="dark experience replay: acts on kept frames as it did when it kept them",
+    ),
+    "agem": Method(
+        keep=Reservoir(),
+        draw=Uniform(),
+        penalty=Projected(),
+        summary="A-GEM: never steps against the gradient of the kept frames",
+    ),
+    "ewc": Method(
+        keep=Nothing(),
+        draw=NoDraw(),
+        penalty=Elastic(),
+        summary="keeps no frame, holds the weights that earlier tasks need most",
     ),
     "joint": Method(
         keep=Nothing(),

@@ -125,6 +125,15 @@ class TinyPolicy(nn.Module):
         valid = batch.valid[..., None].expand_as(batch.actions).flatten(1).float()
         return (errors * valid).sum(1) / valid.sum(1)
 
+    def features(self, batch: Batch) -> Float[Tensor, "batch width"]:
+        """What the head reads of each sample."""
+        return self._features(batch.inputs, batch.states, batch.language)
+
+    def outputs(self, batch: Batch) -> Float[Tensor, "batch chunk action"]:
+        """The chunk for each sample, with gradients; of the flow head the one from zero noise."""
+        chunks = self.head.sample(self.features(batch), torch.zeros_like(batch.actions.flatten(1)))
+        return chunks.view_as(batch.actions)
+
     @torch.no_grad()
     def act(
         self, observations: Sequence[Observation], streams: Sequence[Stream]

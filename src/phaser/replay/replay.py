@@ -28,6 +28,7 @@ from phaser.memory.manifest import MANIFEST
 from phaser.memory.sample import NewTask
 from phaser.memory.store import Store
 from phaser.methods.method import Method
+from phaser.methods.no_penalty import NoPenalty
 from phaser.methods.table import method as method_named
 from phaser.replay.budget import Budget
 from phaser.replay.columns import Columns
@@ -84,6 +85,11 @@ class Replay:
         chosen = self.rules
         if chosen.joint:
             raise BadInput("method 'joint' trains on all tasks at once and needs no memory")
+        if not isinstance(chosen.penalty, NoPenalty):
+            raise BadInput(
+                f"this method changes the loss ({type(chosen.penalty).__name__}), but Replay only "
+                "mixes batches; choose a method without a penalty, or use `phaser run`"
+            )
         if not 0 <= self.rehearsed_share < 1:
             raise BadInput(f"rehearsed_share {self.rehearsed_share}; expected 0 or more, below 1")
         unsaid = all(value is None for value in self.budget_rule.named().values())

@@ -21,3 +21,13 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.states)
+
+    def first(self, count: int) -> Batch:
+        """The first rows, as views."""
+        return Batch(
+            inputs={name: rows[:count] for name, rows in self.inputs.items()},
+            states=self.states[:count],
+            language=self.language[:count],
+            actions=self.actions[:count],
+            valid=self.valid[:count],
+        )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import torch
@@ -16,6 +17,8 @@ from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
 from phaser.core.ports import MeasuringSampler, Sampler
 from phaser.core.streams import Stream, Streams
+from phaser.methods.no_penalty import NoPenalty
+from phaser.methods.penalty import Penalised, Penalty, TrainingStep
 from phaser.training.batch import Batch
 from phaser.training.checkpoint import Keeper, Steps, Weights
 from phaser.training.frames import FrameTable
@@ -23,8 +26,10 @@ from phaser.training.frames import FrameTable
 Progress = Callable[[int, int, float], None]
 """Called with (steps done, steps in all, loss)."""
 
+NO_PENALTY = NoPenalty()
 
-class Trainable(Weights, Protocol):
+
+class Trainable(Weights, Penalised, Protocol):
     """What the learner asks of a policy, beside being a torch module."""
 
     def __call__(self, batch: Batch, noise: Stream) -> Float[Tensor, "batch"]: ...
@@ -64,6 +69,7 @@ class Fit:
         *,
         current: Sequence[FrameRef],
         sampler: Sampler,
+        penalty: Penalty = NO_PENALTY,
         frames: FrameTable,
         streams: Streams,
         name: str,
@@ -74,24 +80,21 @@ class Fit:
     ) -> float:
         """Train in place, from where the keeper was left; mean loss of the last tenth of steps."""
         steps = num_steps or self.steps_per_task
-        optimizer = torch.optim.AdamW(
-            policy.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay, fused=True
-        )
-        wrapped, optimizer = accelerator.prepare(policy, optimizer)
+        wrapped, optimizer = accelerator.prepare(policy, self._optimizer(policy))
         wrapped.train()
-        noise = streams.named("noise", name)
+        noise, now = streams.named("noise", name), {ref.task for ref in current}
         done = Steps() if keeper is None else keeper.restore(policy, optimizer)
         measuring = sampler if isinstance(sampler, MeasuringSampler) else None
         if measuring is not None:
             done = done.measured_by(measuring)
         for step in range(len(done), steps):
             refs = self.refs_of_step(step, current, sampler, streams.named("current", name))
-            mine = refs[accelerator.process_index :: accelerator.num_processes]
             # By hand: Accelerate's schedulers step once per process, which would change the curve.
             for group in optimizer.param_groups:
                 group["lr"] = self.learning_rate * self._rate(step, steps)
-            loss = wrapped(frames.batch(mine), Stream(noise.key + step)).mean()
-            accelerator.backward(loss)
+            batch = frames.batch(_of_this_process(refs, accelerator))
+            losses = wrapped(batch, Stream(noise.key + step))
+            loss = penalty.backward(_seen(batch, losses, refs, now, accelerator))
             optimizer.step()
             if measuring is not None and step + 1 < steps:
                 measuring.after_step(step)
@@ -126,8 +129,36 @@ class Fit:
         """Rehearsed frames of a batch, once there is a memory."""
         return round(self.batch_size * self.rehearsed_share)
 
+    def _optimizer(self, policy: Trainable) -> torch.optim.Optimizer:
+        return torch.optim.AdamW(
+            policy.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay, fused=True
+        )
+
     def _rate(self, step: int, steps: int) -> float:
         start = self.decay_after * steps
         if step <= start:
             return 1.0
         return 0.5 * (1 + math.cos(math.pi * (step - start) / (steps - start)))
+
+
+def _seen(
+    batch: Batch,
+    losses: Float[Tensor, "batch"],
+    refs: Sequence[FrameRef],
+    current_tasks: Collection[str],
+    accelerator: Accelerator,
+) -> TrainingStep:
+    """A step as its penalty sees it; `refs` is the global batch."""
+    mine = _of_this_process(refs, accelerator)
+    return TrainingStep(
+        batch=batch,
+        losses=losses,
+        rehearsed=[ref for ref in mine if ref.task not in current_tasks],
+        is_rehearsing=refs[0].task not in current_tasks,
+        backward=accelerator.backward,
+        mean=partial(accelerator.reduce, reduction="mean"),
+    )
+
+
+def _of_this_process(refs: Sequence[FrameRef], accelerator: Accelerator) -> Sequence[FrameRef]:
+    return refs[accelerator.process_index :: accelerator.num_processes]

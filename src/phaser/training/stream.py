@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from phaser.core.memory import Memory, PreparedTask
 from phaser.core.ports import Probe, Sampler
 from phaser.core.streams import Streams
 from phaser.methods.method import Method
+from phaser.methods.penalty import FinishedTask, Left, Penalised, Penalty
+from phaser.training.frames import FrameTable
 
 EMPTY = Memory()
+NOTHING_LEFT: Left = {}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -24,12 +27,20 @@ class TaskFinished:
     past: Memory
     """The memory that the sampler drew from, before this task left its own frames."""
     loss: float
+    left: Left = field(default_factory=dict)
+    """What this task and the earlier ones left for the method's penalty."""
 
 
 class Learner(Protocol):
     """Trains the policy on one task and lets a rule ask it about stored frames meanwhile."""
 
-    def learn(self, task: PreparedTask, sampler: Sampler) -> float: ...
+    @property
+    def policy(self) -> Penalised: ...
+
+    @property
+    def frames(self) -> FrameTable: ...
+
+    def learn(self, task: PreparedTask, sampler: Sampler, penalty: Penalty) -> float: ...
 
     def probe(self, task: PreparedTask) -> Probe: ...
 
@@ -41,14 +52,28 @@ def learn_stream(
     streams: Streams,
     *,
     memory: Memory = EMPTY,
+    left: Left = NOTHING_LEFT,
 ) -> Iterator[TaskFinished]:
-    """Learn the tasks in order with one method; `memory` is what earlier tasks left."""
+    """Learn the tasks in order with one method; `memory` and `left` are of earlier tasks."""
     for task in tasks:
         name = task.task.name
         sampler = method.draw.for_task(
             memory, task, streams.named("draw", name), learner.probe(task)
         )
-        loss = learner.learn(task, sampler)
+        penalty = method.penalty.for_task(learner.policy, left)
+        loss = learner.learn(task, sampler, penalty)
         past = memory
-        memory = memory.with_buckets(method.keep.select(task, streams.named("keep", name)))
-        yield TaskFinished(task=task, memory=memory, sampler=sampler, past=past, loss=loss)
+        buckets = method.keep.select(task, streams.named("keep", name))
+        memory = memory.with_buckets(buckets)
+        done = FinishedTask(
+            task=name,
+            policy=learner.policy,
+            batch=learner.frames.batch,
+            frames=learner.frames.tasks[name].refs(name),
+            kept=[ref for bucket in buckets for ref in bucket.frames],
+            stream=streams.named("penalty", name),
+        )
+        left = method.penalty.after_task(left, done)
+        yield TaskFinished(
+            task=task, memory=memory, sampler=sampler, past=past, loss=loss, left=left
+        )

@@ -1,0 +1,91 @@
+"""Elastic weight consolidation (Kirkpatrick et al. 2017), with one anchor for all earlier tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from jaxtyping import Float
+
+from phaser.core.errors import BadInput
+from phaser.core.streams import Stream
+from phaser.methods.no_penalty import NoPenalty
+from phaser.methods.penalty import (
+    FinishedTask,
+    Left,
+    Penalised,
+    Penalty,
+    Tensor,
+    TrainingStep,
+    check_weight,
+    trained_weights,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Elastic:
+    """Adds strength / 2 × Σ F (θ − θ*)²: a trained weight moves the less, the more a task needs it.
+
+    F is the diagonal of the empirical Fisher information, summed over tasks with `decay`; θ* are
+    the weights after the last task (online EWC, Schwarz et al. 2018).
+    """
+
+    strength: float = 1000.0
+    decay: float = 1.0
+    """How much of the earlier tasks' F stays when a task is added."""
+    num_frames: int = 200
+    """Of each task, from which its F is taken."""
+
+    def __post_init__(self) -> None:
+        check_weight("strength", self.strength)
+        check_weight("decay", self.decay)
+        if self.num_frames < 1:
+            raise BadInput(f"num_frames {self.num_frames}; expected at least 1")
+
+    def for_task(self, policy: Penalised, left: Left) -> Penalty:
+        if not left:
+            return NoPenalty()
+        held = [
+            (weight, left[f"anchor/{name}"], left[f"fisher/{name}"])
+            for name, weight in trained_weights(policy).items()
+        ]
+        return _Holding(held=held, strength=self.strength)
+
+    def after_task(self, left: Left, done: FinishedTask) -> Left:
+        found = fisher(done, num_frames=self.num_frames)
+        now: dict[str, Any] = {}
+        for name, weight in trained_weights(done.policy).items():
+            before = left.get(f"fisher/{name}")
+            merged = found[name] if before is None else self.decay * before + found[name]
+            now |= {f"fisher/{name}": merged, f"anchor/{name}": weight.detach().clone()}
+        return now
+
+
+def fisher(done: FinishedTask, *, num_frames: int) -> dict[str, Tensor]:
+    """Mean over frames of the squared gradient of each frame's own loss, weight by weight."""
+    import torch
+
+    done.policy.eval()
+    weights = trained_weights(done.policy)
+    sums = {name: torch.zeros_like(weight) for name, weight in weights.items()}
+    count = min(num_frames, len(done.frames))
+    for k in sorted(done.stream().choice(len(done.frames), count, replace=False).tolist()):
+        loss = done.policy(done.batch([done.frames[k]]), Stream(done.stream.key + k)).sum()
+        gradients = torch.autograd.grad(
+            loss, list(weights.values()), allow_unused=True, materialize_grads=True
+        )
+        for total, gradient in zip(sums.values(), gradients, strict=True):
+            total += gradient.square() / count
+    return sums
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Holding:
+    held: list[tuple[Any, Tensor, Tensor]]
+    strength: float
+
+    def backward(self, step: TrainingStep) -> Float[Tensor, ""]:
+        loss = step.losses.mean()
+        pulls = [(need * (weight - anchor).square()).sum() for weight, anchor, need in self.held]
+        step.backward(loss + self.strength / 2 * sum(pulls))
+        return loss

@@ -1,0 +1,120 @@
+"""Cells of methods with a penalty: taken up after any step they end with the same bits."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from made_up_run import made_up_run
+
+from phaser.core.errors import BadInput, BrokenFile
+from phaser.evaluation.simulators import Simulators
+from phaser.experiments import resume
+from phaser.experiments.cell import run_cell
+from phaser.experiments.position import Position
+from phaser.experiments.run import Run, run_from, settings_of
+from phaser.methods.dark import Dark
+from phaser.methods.no_penalty import NoPenalty
+from phaser.replay.replay import Replay
+from phaser.training.fit import Fit
+
+PENALISED = ["icarl", "der", "agem", "ewc"]
+LEFT = {"icarl": True, "der": True, "agem": False, "ewc": True}
+FIT = Fit(steps_per_task=2, batch_size=6, checkpoint_every_steps=1)
+
+
+class Interrupted(BaseException):
+    """A process that ends here."""
+
+
+@pytest.fixture(scope="module")
+def simulators():
+    with Simulators() as kept:
+        yield kept
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("penalised-cache")
+
+
+def bits(folder):
+    """All that a run computed; position.json and timing.json hold clocks too."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in (".parquet", ".safetensors") or path.name == "budget.json"
+    }
+
+
+def penalised_run(cache, name):
+    run = made_up_run(cache, name, fit=FIT)
+    return replace(run, suite=replace(run.suite, task_list=("reach", "push")))
+
+
+def ran_through(run, folder, simulators, monkeypatch, *, commits=1):
+    """Cut the run off after so many commits; whether it ended before."""
+    write, written = Position.write, []
+
+    def cut(position, path):
+        write(position, path)
+        written.append(position)
+        if len(written) == commits:
+            raise Interrupted
+
+    with monkeypatch.context() as patched:
+        patched.setattr(resume.Position, "write", cut)
+        try:
+            run_cell(run, folder, simulators=simulators)
+        except Interrupted:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("name", PENALISED)
+def test_a_cell_cut_off_after_every_step_of_its_second_task_ends_with_the_same_bits(
+    name, cache, simulators, tmp_path, monkeypatch
+):
+    run = penalised_run(cache, name)
+    run_cell(run, tmp_path / "whole", simulators=simulators)
+    first_task, cuts = FIT.steps_per_task + 1, 0
+    ran_through(run, tmp_path / "cut", simulators, monkeypatch, commits=first_task)
+    while not ran_through(run, tmp_path / "cut", simulators, monkeypatch):
+        cuts += 1
+    assert cuts == FIT.steps_per_task + 1
+    assert bits(tmp_path / "cut") == bits(tmp_path / "whole")
+    files = [path.name for path in (tmp_path / "whole" / "penalty").glob("*")]
+    assert files == (["01-push.safetensors"] if LEFT[name] else [])
+    assert Position.read(tmp_path / "cut" / "position.json").penalty.keys() == set(files)
+
+
+def test_what_was_left_is_refused_when_it_was_changed(cache, simulators, tmp_path, monkeypatch):
+    run = penalised_run(cache, "der")
+    ran_through(run, tmp_path, simulators, monkeypatch, commits=FIT.steps_per_task + 1)
+    path = tmp_path / "penalty" / "00-reach.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(BrokenFile, match=r"00-reach\.safetensors has SHA-256"):
+        run_cell(run, tmp_path, simulators=simulators)
+
+
+def test_a_position_from_before_there_were_penalties_is_still_read(tmp_path):
+    position = Position(task_index=1, step=3)
+    position.write(tmp_path / "position.json")
+    assert "penalty" not in json.loads((tmp_path / "position.json").read_text())
+    assert Position.read(tmp_path / "position.json") == position
+
+
+def test_a_run_from_before_there_were_penalties_has_none():
+    settings = settings_of(Run())
+    assert settings["method"].pop("penalty") == {"rule": "NoPenalty"}
+    assert run_from(settings, source="run.json") == Run()
+    settings["method"]["penalty"] = {"rule": "Dark", "weight": 2.0}
+    assert run_from(settings, source="run.json").method.penalty == Dark(weight=2.0)
+    assert Run().method.penalty == NoPenalty()
+
+
+@pytest.mark.parametrize("name", PENALISED)
+def test_replay_in_other_loops_refuses_what_it_cannot_do(name, tmp_path):
+    with pytest.raises(BadInput, match="Replay only mixes batches"):
+        Replay(tmp_path, method=name, budget=10)
