@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from benchmarks import libero_segmentation
 from phaser.core.demonstration import Demo
 from phaser.core.errors import MissingDependency
 from phaser.suites.libero.recording import LAYOUT
+
+pytest.importorskip("ruptures", reason="needs ruptures: pip install --editable '.[bench]'")
+from benchmarks import libero_segmentation  # noqa: E402
 
 
 def true_demo(index):

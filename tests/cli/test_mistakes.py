@@ -140,7 +140,8 @@ def test_a_missing_gl_library_says_what_to_install(
 ) -> None:
     monkeypatch.delenv("MUJOCO_GL", raising=False)
     monkeypatch.setattr(
-        "phaser.cli.recordings.choose_gl", lambda: gl.choose_gl({}, can_load=lambda backend: False)
+        "phaser.suites.metaworld.choose_gl",
+        lambda: gl.choose_gl({}, can_load=lambda backend: False),
     )
     assert "install libosmesa6" in one_line(capsys, f"run metaworld-quick --out {tmp_path}")
 

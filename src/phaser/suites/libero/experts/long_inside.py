@@ -145,24 +145,6 @@ def mug_inside() -> list[Move]:
 
 def shut_door() -> list[Move]:
     """Over the open door to its outer side, then push it along its arc, fingers down."""
-    joint, hinge = f"{OVEN}_microjoint", vector(-0.187, -0.087, 0.0)
-
-    def on_door(z: float, *, along: float, off: float, ahead: float = 0.0) -> Position:
-        """A point beside the door as it stands, or as it will when it is shut by `ahead` more."""
-
-        def target(world: World) -> Vector:
-            angle = -world.joint(joint) - ahead
-            outwards = vector(np.cos(angle), -np.sin(angle), 0)
-            normal = vector(-np.sin(angle), -np.cos(angle), 0)
-            corner = world.position(OVEN) + hinge + vector(0, 0, z)
-            return corner + along * outwards + off * normal
-
-        return target
-
-    def is_shut(world: World) -> bool:
-        # LIBERO asks for −0.005 rad.
-        return world.joint(joint) > -0.003
-
     return [
         Move(
             stage="rise",
@@ -173,25 +155,44 @@ def shut_door() -> list[Move]:
         ),
         Move(
             stage="above door",
-            target=on_door(0.30, along=0.15, off=0.10),
+            target=_on_door(0.30, along=0.15, off=0.10),
             grip=CLOSED,
             tolerance=0.03,
         ),
         Move(
             stage="beside door",
-            target=on_door(0.14, along=0.15, off=0.08),
+            target=_on_door(0.14, along=0.15, off=0.08),
             grip=CLOSED,
             tolerance=0.02,
         ),
         Move(
             stage="push door",
-            target=on_door(0.14, along=0.17, off=0.02, ahead=0.35),
+            target=_on_door(0.14, along=0.17, off=0.02, ahead=0.35),
             grip=CLOSED,
             speed=0.8,
             tolerance=0.0,
             at_most=80,
-            until=is_shut,
+            until=_is_shut,
             again_from="rise",
-            again_if=lambda world: not is_shut(world),
+            again_if=lambda world: not _is_shut(world),
         ),
     ]
+
+
+def _on_door(z: float, *, along: float, off: float, ahead: float = 0.0) -> Position:
+    """A point beside the door as it stands, or as it will when it is shut by `ahead` more."""
+    hinge = vector(-0.187, -0.087, 0.0)
+
+    def target(world: World) -> Vector:
+        angle = -world.joint(f"{OVEN}_microjoint") - ahead
+        outwards = vector(np.cos(angle), -np.sin(angle), 0)
+        normal = vector(-np.sin(angle), -np.cos(angle), 0)
+        corner = world.position(OVEN) + hinge + vector(0, 0, z)
+        return corner + along * outwards + off * normal
+
+    return target
+
+
+def _is_shut(world: World) -> bool:
+    # LIBERO asks for −0.005 rad.
+    return world.joint(f"{OVEN}_microjoint") > -0.003

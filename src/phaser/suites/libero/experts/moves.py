@@ -206,18 +206,39 @@ LEAN = 1.5
 """Radians: fingers that point to −y and a little down. Level ones would stretch the elbow."""
 
 
-def pull(
-    name: str, handle: Position, *, by: float, opened: Condition, lean: float = LEAN
-) -> list[Move]:
+def pull(name: str, handle: Position, *, by: float, opened: Condition) -> list[Move]:
     """Take a horizontal handle from its +y side and pull it towards +y until it is open."""
-    hand = facing(lean=lean)
-    away = vector(0, np.sin(lean), np.cos(lean))
-
-    def off(distance: float) -> Position:
-        return lambda world: handle(world) + distance * away
+    hand = facing(lean=LEAN)
 
     def slipped(world: World) -> bool:
         return bool(np.linalg.norm(world.hand - handle(world)) > 0.04)
+
+    return [
+        *_hold(name, handle),
+        Move(
+            stage="pull",
+            target=shifted(y=by),
+            grip=CLOSED,
+            hand=hand,
+            fixed=True,
+            tolerance=0.010,
+            speed=0.8,
+            until=lambda world: opened(world) or slipped(world),
+            again_from=f"face {name}",
+            again_if=lambda world: not opened(world),
+        ),
+        stay("release", OPEN, steps=5, hand=hand),
+        shift("retreat", shifted(y=0.08, z=0.02), OPEN, hand=hand, speed=1.0, at_most=20),
+    ]
+
+
+def _hold(name: str, handle: Position) -> list[Move]:
+    """Turn the hand, come along its fingers and close them, while the target corrects the hand."""
+    hand = facing(lean=LEAN)
+    away = vector(0, np.sin(LEAN), np.cos(LEAN))
+
+    def off(distance: float) -> Position:
+        return lambda world: handle(world) + distance * away
 
     return [
         Move(
@@ -247,20 +268,6 @@ def pull(
             at_most=30,
         ),
         Move(stage="close", target=off(-0.002), grip=CLOSED, hand=hand, at_least=12, at_most=12),
-        Move(
-            stage="pull",
-            target=shifted(y=by),
-            grip=CLOSED,
-            hand=hand,
-            fixed=True,
-            tolerance=0.010,
-            speed=0.8,
-            until=lambda world: opened(world) or slipped(world),
-            again_from=f"face {name}",
-            again_if=lambda world: not opened(world),
-        ),
-        stay("release", OPEN, steps=5, hand=hand),
-        shift("retreat", shifted(y=0.08, z=0.02), OPEN, hand=hand, speed=1.0, at_most=20),
     ]
 
 
