@@ -8,7 +8,7 @@ from phaser.core.errors import MissingDependency
 from phaser.suites.libero.recording import LAYOUT
 
 pytest.importorskip("ruptures", reason="needs ruptures: pip install --editable '.[bench]'")
-from benchmarks import libero_segmentation  # noqa: E402
+from benchmarks import libero_segmentation
 
 
 def true_demo(index):
