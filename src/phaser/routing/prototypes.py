@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
 
 from phaser.core.demonstration import Demo
 from phaser.core.errors import BadInput
-from phaser.core.memory import Prototype
+from phaser.core.memory import FrameFeatures, Prototype
 from phaser.core.segmentation import Segmentation
-
-FrameFeatures = Callable[[Demo], Float[np.ndarray, "frames vision"]]
-"""Frozen visual features of every frame of a demonstration."""
 
 
 def prototypes(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from jaxtyping import UInt8
 
 from phaser.core.errors import BadInput
+from phaser.demos.lerobot_layout import read_sidecar
 from phaser.suites.metaworld_env import MetaWorldEnv
 from phaser.suites.metaworld_tasks import task_named
 from phaser.suites.seeds import SEEDS
@@ -33,6 +35,14 @@ def reference_hash() -> str:
         return hash_of(env.reset(SEEDS["train"][0]).images)
     finally:
         env.close()
+
+
+def require_as_recorded(folder: Path, drawn: Callable[[], str]) -> None:
+    """Refuse to simulate with other pixels than a recording shows; without one, all is well."""
+    sidecar = read_sidecar(folder) if folder.exists() else None
+    if sidecar is not None:
+        recorded = str(sidecar.recording.get("frame_sha256"))
+        require_same_frames(recorded, drawn=drawn(), where=str(folder))
 
 
 def require_same_frames(recorded: str, *, drawn: str, where: str) -> None:

@@ -12,8 +12,7 @@ from phaser.core.demonstration import Demo, Task
 from phaser.core.errors import MissingDependency, UnknownName
 from phaser.core.folders import cache_folder
 from phaser.demos.lerobot import Dataset, open_dataset
-from phaser.demos.lerobot_layout import read_sidecar
-from phaser.suites.frame_hash import reference_hash, require_same_frames
+from phaser.suites.frame_hash import reference_hash, require_as_recorded
 from phaser.suites.gl import choose_gl
 from phaser.suites.metaworld_env import ACTION_NAMES, STATE_NAMES, MetaWorldEnv
 from phaser.suites.metaworld_tasks import task_named, task_names
@@ -73,11 +72,7 @@ class MetaWorld:
 
     def make_env(self, task: Task) -> MetaWorldEnv:
         """A simulator, refused when it would draw other pixels than the recording shows."""
-        folder = self.recorded(task, "train")
-        sidecar = read_sidecar(folder) if folder.exists() else None
-        if sidecar is not None:
-            recorded = str(sidecar.recording.get("frame_sha256"))
-            require_same_frames(recorded, drawn=reference_hash(), where=f"{folder}")
+        require_as_recorded(self.recorded(task, "train"), reference_hash)
         return MetaWorldEnv(task)
 
     def horizon(self, task: Task) -> int:

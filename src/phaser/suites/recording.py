@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from phaser.suites.frame_hash import reference_hash
 from phaser.suites.libraries import versions
 from phaser.suites.metaworld_env import ACTION_NAMES, STATE_NAMES, MetaWorldEnv
 from phaser.suites.recorded_stages import write_stages
+from phaser.suites.recording_settings import RecordingSettings
 from phaser.suites.rendering import CAMERAS, CORNER, HIDDEN_BODIES, IMAGE_SIZE
 from phaser.suites.seeds import SEEDS
 from phaser.suites.staged_expert import Stage, StagedExpert
@@ -38,39 +39,19 @@ FORMAT = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Recording:
+class Recording(RecordingSettings):
     """How demonstrations are recorded."""
-
-    num_train: int = 25
-    num_heldout: int = 5
-    noise: float = 0.15
-    """Deviation of the noise added to executed moves; labels stay the expert's own."""
-    steps_after_success: int = 5
-    max_steps: int = 200
-    tries_per_demo: int = 4
-
-    def __post_init__(self) -> None:
-        if min(self.num_train, self.num_heldout) < 1 or self.noise < 0 or self.max_steps < 1:
-            raise BadInput(
-                f"{self}; expected at least one demonstration each and no negative noise"
-            )
-
-    def num_demos(self, split: str) -> int:
-        return self.num_train if split == "train" else self.num_heldout
 
     def fingerprint(self, task: Task, split: str) -> dict[str, Any]:
         """All that decides the frames of a recording, except how this machine draws them."""
-        settings = asdict(self)
-        count = self.num_demos(split)
-        settings = {k: v for k, v in settings.items() if k not in ("num_train", "num_heldout")}
         return {
             "format": FORMAT,
             "suite": "metaworld",
             "task": task.name,
             "instruction": task.instruction,
             "split": split,
-            "num_demos": count,
-            "settings": settings,
+            "num_demos": self.num_demos(split),
+            "settings": self.of_one_demo(),
             "corner": CORNER,
             "image_size": IMAGE_SIZE,
             "hidden_bodies": sorted(HIDDEN_BODIES),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from phaser.suites.libero.runtime import versions
 from phaser.suites.libero.simulator import Control
 from phaser.suites.libero.splits import STATES
 from phaser.suites.libero.tasks import suite_of
+from phaser.suites.recording_settings import RecordingSettings
 
 LAYOUT = ActionLayout(motion=(0, 1, 2, 3, 4, 5), gripper=(6,))
 ACTION_NAMES = ("dx", "dy", "dz", "rx", "ry", "rz", "gripper")
@@ -45,26 +46,13 @@ FORMAT = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LiberoRecording:
+class LiberoRecording(RecordingSettings):
     """How demonstrations are recorded."""
 
     num_train: int = 30
-    num_heldout: int = 5
     noise: float = 0.1
-    """Deviation of the noise added to executed motion; labels stay the expert's own."""
-    steps_after_success: int = 5
     max_steps: int = 400
     tries_per_demo: int = 3
-    """Each initial state may be tried this often, with other noise."""
-
-    def __post_init__(self) -> None:
-        if min(self.num_train, self.num_heldout) < 1 or self.noise < 0 or self.max_steps < 1:
-            raise BadInput(
-                f"{self}; expected at least one demonstration each and no negative noise"
-            )
-
-    def num_demos(self, split: str) -> int:
-        return self.num_train if split == "train" else self.num_heldout
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,8 +68,6 @@ class ProtocolRecording:
 
     def expected(self, task: Task, split: str) -> dict[str, Any]:
         """All that decides the frames of a recording, except how this machine draws them."""
-        settings = asdict(self.settings)
-        settings = {k: v for k, v in settings.items() if k not in ("num_train", "num_heldout")}
         # Trajectories are the same to the bit under the two controls that compile.
         compiled = {} if self.control == "fast" else {"control": "compiled"}
         return compiled | {
@@ -91,7 +77,7 @@ class ProtocolRecording:
             "instruction": task.instruction,
             "split": split,
             "num_demos": self.num_demos(split),
-            "settings": settings,
+            "settings": self.settings.of_one_demo(),
             "protocol": self.protocol.to_json(),
             "versions": versions(),
         }

@@ -11,8 +11,7 @@ from phaser.core.demonstration import Demo, Task
 from phaser.core.errors import BadInput, UnknownName
 from phaser.core.folders import cache_folder
 from phaser.demos.lerobot import Dataset, open_dataset
-from phaser.demos.lerobot_layout import read_sidecar
-from phaser.suites.frame_hash import require_same_frames
+from phaser.suites.frame_hash import require_as_recorded
 from phaser.suites.gl import choose_gl
 from phaser.suites.libero.assets import assets_folder
 from phaser.suites.libero.env import LiberoEnv
@@ -105,11 +104,7 @@ class Libero:
         """A simulator, refused when it would draw other pixels than the recording shows."""
         assets = assets_folder(suite_of(task.name))
         env = LiberoEnv(task, self.protocol, assets=assets, control=self.control)
-        folder = self.recorded(task, "train")
-        sidecar = read_sidecar(folder) if folder.exists() else None
-        if sidecar is not None:
-            recorded = str(sidecar.recording.get("frame_sha256"))
-            require_same_frames(recorded, drawn=frame_hash(env), where=f"{folder}")
+        require_as_recorded(self.recorded(task, "train"), lambda: frame_hash(env))
         return env
 
     def horizon(self, task: Task) -> int:

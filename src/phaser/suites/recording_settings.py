@@ -1,0 +1,35 @@
+"""What can be set about recording scripted experts, in any suite."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from phaser.core.errors import BadInput
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordingSettings:
+    """How demonstrations are recorded; suites give the numbers that suit their experts."""
+
+    num_train: int = 25
+    num_heldout: int = 5
+    noise: float = 0.15
+    """Deviation of the noise added to executed moves; labels stay the expert's own."""
+    steps_after_success: int = 5
+    max_steps: int = 200
+    tries_per_demo: int = 4
+    """How many layouts, or rounds over the initial states, may be tried for a demonstration."""
+
+    def __post_init__(self) -> None:
+        if min(self.num_train, self.num_heldout) < 1 or self.noise < 0 or self.max_steps < 1:
+            raise BadInput(
+                f"{self}; expected at least one demonstration each and no negative noise"
+            )
+
+    def num_demos(self, split: str) -> int:
+        return self.num_train if split == "train" else self.num_heldout
+
+    def of_one_demo(self) -> dict[str, Any]:
+        """Those that decide what a single demonstration looks like."""
+        return {k: v for k, v in asdict(self).items() if k not in ("num_train", "num_heldout")}
