@@ -253,9 +253,11 @@ class Together:
 def test_all_processes_make_the_same_passes_and_agree(batch_size):
     fit = Fit(batch_size=batch_size)
     together, found, passes = Together(3), {}, {}
+    # Before the threads: they share torch's generator, so one could take another's numbers.
+    policies = [Linear() for _ in range(3)]
 
     def run(index):
-        policy = Linear()
+        policy = policies[index]
         passes[index] = 0
 
         def count(*_):
