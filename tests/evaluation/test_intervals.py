@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from phaser.core.errors import BadInput
 from phaser.core.streams import Streams
 from phaser.evaluation.comparison import estimate_asr, paired_difference
-from phaser.evaluation.intervals import bootstrap_mean, newcombe, sign_flip_p, wilson
+from phaser.evaluation.intervals import bootstrap_mean, holm, newcombe, sign_flip_p, wilson
 from phaser.evaluation.matrix import Cell, SuccessMatrix
 
 STREAM = Streams(0).named("test")
@@ -127,3 +127,10 @@ def test_an_estimate_pools_its_episodes() -> None:
     assert (estimate.successes, estimate.trials, estimate.num_seeds) == (30, 40, 2)
     assert estimate.mean == pytest.approx(0.75)
     assert estimate.mean in estimate.interval
+
+
+def test_holm_multiplies_the_smallest_most_and_keeps_the_order() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([0.2]) == [0.2]
+    assert holm([]) == []

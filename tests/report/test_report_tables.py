@@ -38,3 +38,17 @@ def test_a_difference_is_never_minus_zero() -> None:
     assert points(-0.0001) == "+0.0"
     assert points(-0.125) == "−12.5"
     assert points(0.2) == "+20.0"
+
+
+def test_p_values_allow_for_how_many_methods_are_compared_but_not_for_bounds(
+    write_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    names = ("er", "er-even", "phaser", "joint")
+    folders = [write_run(method, seed) for method in names for seed in (0, 1)]
+    summary = write_report(folders, tmp_path / "report.html")
+    found = {row.method: row.differences["er"] for row in summary.table if row.method != "er"}
+    assert found["joint"].p_corrected is None
+    smallest = min(found["er-even"].p_value, found["phaser"].p_value)
+    corrected = {found[name].p_corrected for name in ("er-even", "phaser")}
+    assert min(corrected) == min(1.0, 2 * smallest)
+    assert f"(Holm {found['phaser'].p_corrected:.3g})" in as_text(summary)

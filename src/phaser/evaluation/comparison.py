@@ -41,6 +41,8 @@ class PairedDifference:
     num_seeds: int
     num_tasks: int
     p_value: float
+    p_corrected: float | None = None
+    """Among all methods that are compared with the same one (Holm); none before that is known."""
 
     @property
     def is_clear(self) -> bool:

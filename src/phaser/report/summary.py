@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from phaser.core.streams import Streams
 from phaser.evaluation.comparison import (
@@ -12,6 +12,7 @@ from phaser.evaluation.comparison import (
     estimate_asr,
     paired_difference,
 )
+from phaser.evaluation.intervals import holm
 from phaser.evaluation.matrix import SuccessMatrix
 from phaser.evaluation.metrics import mean, mean_of_known
 from phaser.report.phase_table import PhaseRow, phase_rows
@@ -19,6 +20,9 @@ from phaser.report.runs import RunResult
 
 BASELINES = ("er", "er-even")
 """Every other method is compared with these; er-even is the trivial control."""
+
+BOUNDS = ("sequential", "joint")
+"""What no method should fall below or can rise above: not among the tests that are corrected."""
 
 STREAMS = Streams(0)
 """Intervals of a report are the same whenever the runs are."""
@@ -64,7 +68,7 @@ def summarise(runs: Sequence[RunResult]) -> Summary:
     """Average over seeds, compare with the baselines, say it in a sentence."""
     groups = by_method(runs)
     matrices = {method: _matrices(group) for method, group in groups.items()}
-    rows = tuple(_row(method, group, matrices) for method, group in groups.items())
+    rows = _corrected([_row(method, group, matrices) for method, group in groups.items()])
     return Summary(
         sentence=_sentence(rows),
         table=rows,
@@ -118,6 +122,20 @@ def _row(
     )
 
 
+def _corrected(rows: Sequence[MethodRow]) -> tuple[MethodRow, ...]:
+    """With p values that allow for how many methods are compared with each baseline."""
+    differences = {row.method: dict(row.differences) for row in rows}
+    for baseline in BASELINES:
+        family = [
+            row.method for row in rows if baseline in row.differences and row.method not in BOUNDS
+        ]
+        found = [differences[name][baseline] for name in family]
+        corrected = holm([one.p_value for one in found])
+        for name, one, p_value in zip(family, found, corrected, strict=True):
+            differences[name][baseline] = replace(one, p_corrected=p_value)
+    return tuple(replace(row, differences=differences[row.method]) for row in rows)
+
+
 def _largest_share(run: RunResult) -> int:
     return max(run.certificate.frames_per_task.values(), default=0)
 
@@ -126,7 +144,7 @@ def _sentence(rows: Sequence[MethodRow]) -> str:
     named = {row.method: row for row in rows}
     candidates = [row for row in rows if row.differences and row.method not in BASELINES]
     preferred = [row for row in candidates if row.method == "phaser"] or [
-        row for row in candidates if row.method not in ("sequential", "joint")
+        row for row in candidates if row.method not in BOUNDS
     ]
     if not preferred:
         kept = ", ".join(f"{row.method} keeps {percent(row.asr.mean)}" for row in rows)

@@ -56,7 +56,8 @@ def difference_cell(found: PairedDifference | None) -> str:
     if found is None:
         return "–"
     seeds = "1 seed" if found.num_seeds == 1 else f"{found.num_seeds} seeds"
-    return f"{points(found.mean)} {bracket(found)}, p = {found.p_value:.3g}, {seeds}"
+    corrected = "" if found.p_corrected is None else f" (Holm {found.p_corrected:.3g})"
+    return f"{points(found.mean)} {bracket(found)}, p = {found.p_value:.3g}{corrected}, {seeds}"
 
 
 def as_text(summary: Summary) -> str:
