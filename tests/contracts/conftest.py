@@ -1,7 +1,9 @@
-"""A suite without a simulator serves several folders; importlib mode makes none importable."""
+"""A suite without a simulator, and a small policy, serve several folders; importlib mode makes none
+importable."""
 
 import sys
 from pathlib import Path
 
-if (place := str(Path(__file__).parents[1] / "faults")) not in sys.path:
-    sys.path.append(place)
+for folder in ("faults", "methods"):
+    if (place := str(Path(__file__).parents[1] / folder)) not in sys.path:
+        sys.path.append(place)

@@ -7,33 +7,33 @@ too small for bfloat16 still counts, and a reducer's hooks on the weights (DDP, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 import torch
 from jaxtyping import Float64
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from phaser.core.errors import BadInput
 from phaser.core.streams import Stream
+from phaser.methods.penalty import trained_weights
 from phaser.training.batch import Batch
 
 Weights = dict[str, Tensor]
 """Trained weights, or their gradient, by name."""
 
 
-def trained_weights(policy: nn.Module) -> Weights:
+def precise_weights(policy: nn.Module) -> Weights:
     """What training moves, in 32 bits or more; where it has them already, no copy is made."""
     return {
         name: weight.detach().to(torch.promote_types(weight.dtype, torch.float32))
-        for name, weight in policy.named_parameters()
-        if weight.requires_grad
+        for name, weight in trained_weights(policy).items()
     }
 
 
 def fresh_gradient(policy: nn.Module, batch: Batch, noise: Stream, *, out_of: int) -> Weights:
     """Gradient of the batch's summed losses divided by `out_of`, the size of the global batch."""
-    weights = {name: value.requires_grad_() for name, value in trained_weights(policy).items()}
+    weights = {name: value.requires_grad_() for name, value in precise_weights(policy).items()}
     with torch.enable_grad():
         loss = functional_call(policy, weights, (batch, noise)).sum() / out_of
         gradients = torch.autograd.grad(loss, [*weights.values()], allow_unused=True)
@@ -45,11 +45,17 @@ def fresh_gradient(policy: nn.Module, batch: Batch, noise: Stream, *, out_of: in
 
 def left_gradient(policy: nn.Module) -> Weights:
     """The gradient of the step that was just made; weights that had no part in it have none."""
-    return {
+    gradient = {
         name: weight.grad.detach()
-        for name, weight in policy.named_parameters()
-        if weight.requires_grad and weight.grad is not None
+        for name, weight in trained_weights(policy).items()
+        if weight.grad is not None
     }
+    if not gradient:
+        raise BadInput(
+            "no gradient is left of the step before, so a snapshot cannot be scored; ask before "
+            "gradients are cleared, or use the variant 'virtual'"
+        )
+    return gradient
 
 
 @torch.no_grad()
@@ -65,7 +71,7 @@ def loss_increases(
 
     Both see the same noise and time: their difference is far smaller than what other noise does.
     """
-    weights = trained_weights(policy)
+    weights = precise_weights(policy)
     moved = {
         name: weight - learning_rate * gradient[name].to(weight.dtype)
         for name, weight in weights.items()
@@ -74,15 +80,3 @@ def loss_increases(
     before = functional_call(policy, weights, (batch, noise))
     after = functional_call(policy, weights | moved, (batch, noise))
     return after.double() - before.double()
-
-
-@contextmanager
-def evaluating(policy: nn.Module) -> Iterator[None]:
-    """Without dropout and the like; every module is back in its own mode afterwards."""
-    modes = [(module, module.training) for module in policy.modules()]
-    policy.eval()
-    try:
-        yield
-    finally:
-        for module, mode in modes:
-            module.training = mode

@@ -17,11 +17,11 @@ from phaser.core.ports import Sampler, VirtualStep
 from phaser.core.streams import Stream, Streams
 from phaser.experiments.interference import (
     Weights,
-    evaluating,
     fresh_gradient,
     left_gradient,
     loss_increases,
 )
+from phaser.methods.evaluating import evaluating
 from phaser.methods.penalty import Penalty
 from phaser.policies.tiny import TinyPolicy
 from phaser.training.checkpoint import Keeper
@@ -61,10 +61,11 @@ class PolicyLearner:
         noise = self.streams.named("probe")
         with evaluating(self.policy):
             losses = [
-                self.policy(self.frames.batch(refs[start : start + PROBE_BATCH]), noise).numpy()
+                self.policy(self.frames.batch(refs[start : start + PROBE_BATCH]), noise)
                 for start in range(0, len(refs), PROBE_BATCH)
             ]
-        return np.concatenate(losses) if losses else np.zeros(0, np.float32)
+        # Numpy has no bfloat16.
+        return torch.cat(losses).float().numpy() if losses else np.zeros(0, np.float32)
 
     def probe(self, task: PreparedTask) -> PolicyProbe:
         """What a rule may ask while this task is learnt."""

@@ -1,1 +1,1 @@
-"""Replay methods by name: what to keep times what to draw."""
+"""Replay methods by name: what to keep, times what to draw, times what to penalise."""

@@ -14,6 +14,7 @@ from phaser.memory.reservoir import Reservoir
 from phaser.methods.dark import Dark
 from phaser.methods.distill import Distil
 from phaser.methods.elastic import Elastic
+from phaser.methods.imagined import Imagined
 from phaser.methods.no_penalty import NoPenalty
 from phaser.methods.projected import Projected
 from phaser.routing.adaptive import Adaptive
@@ -26,7 +27,7 @@ from phaser.routing.uniform import Uniform
 
 KeepRule = Reservoir | Even | PhaseBuckets | Herding | Nothing
 DrawRule = Uniform | Balanced | Routed | Adaptive | ByLoss | MaxInterference | NoDraw
-PenaltyRule = NoPenalty | Distil | Dark | Projected | Elastic
+PenaltyRule = NoPenalty | Distil | Dark | Projected | Elastic | Imagined
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

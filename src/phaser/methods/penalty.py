@@ -15,6 +15,7 @@ from jaxtyping import Float
 
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
+from phaser.core.ports import Sampler
 from phaser.core.streams import Stream
 
 if TYPE_CHECKING:
@@ -66,6 +67,39 @@ class FinishedTask:
     kept: Sequence[FrameRef]
     """Those that stay in memory."""
     stream: Stream
+
+
+@runtime_checkable
+class Rows(Protocol):
+    """All frames that a run can be trained on, as batches."""
+
+    def batch(self, refs: Sequence[FrameRef]) -> Any: ...
+
+    def imagine(
+        self, name: str, shown: Sequence[FrameRef], rows: Sequence[Mapping[str, Tensor]]
+    ) -> None:
+        """From now on, frames 0, 1, … of a task of that name are the images of the frames shown
+        with states, language, actions and validity of their own, given in blocks of rows."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class BegunTask:
+    """A task that is about to be learnt."""
+
+    frames: Sequence[FrameRef]
+    """All that it will be learnt from."""
+    rows: Rows
+    stream: Stream
+
+
+@runtime_checkable
+class Imagining(Protocol):
+    """A rule that also changes which frames are rehearsed."""
+
+    def imagined(
+        self, sampler: Sampler, policy: Penalised, left: Left, begun: BegunTask
+    ) -> Sampler: ...
 
 
 @runtime_checkable

@@ -11,6 +11,7 @@ from phaser.memory.reservoir import Reservoir
 from phaser.methods.dark import Dark
 from phaser.methods.distill import Distil
 from phaser.methods.elastic import Elastic
+from phaser.methods.imagined import Imagined
 from phaser.methods.method import Method
 from phaser.methods.projected import Projected
 from phaser.routing.adaptive import Adaptive
@@ -146,6 +147,24 @@ METHODS: dict[str, Method] = {
         draw=NoDraw(),
         penalty=Elastic(),
         summary="keeps no frame, holds the weights that earlier tasks need most",
+    ),
+    "er-imagined": Method(
+        keep=Even(),
+        draw=Uniform(),
+        penalty=Imagined(),
+        summary="er-even that also rehearses beside its frames and asks about the new task's",
+    ),
+    "phase-imagined": Method(
+        keep=PhaseBuckets(within="even"),
+        draw=Uniform(),
+        penalty=Imagined(),
+        summary="phaser-imagined that rehearses all phases alike",
+    ),
+    "phaser-imagined": Method(
+        keep=PhaseBuckets(within="even"),
+        draw=Routed(),
+        penalty=Imagined(),
+        summary="phaser that also rehearses beside its frames and asks about the new task's",
     ),
     "joint": Method(
         keep=Nothing(),

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from phaser.methods.evaluating import evaluating
 from phaser.methods.penalty import Left, Penalised
 
 
@@ -19,7 +20,8 @@ class Teacher:
 
     @torch.no_grad()
     def __call__(self, batch: Any) -> Tensor:
-        said: Tensor = torch.func.functional_call(self._reading, self.weights, (batch,))
+        with evaluating(self._reading):
+            said: Tensor = torch.func.functional_call(self._reading, self.weights, (batch,))
         return said
 
 

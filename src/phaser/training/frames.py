@@ -14,6 +14,9 @@ from phaser.core.demonstration import Demo, FrameRef
 from phaser.core.errors import BadInput
 from phaser.training.batch import Batch
 
+IMAGINED = ("states", "language", "actions", "valid")
+"""What an imagined frame has of its own; its image is a recorded one."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class TaskFrames:
@@ -71,14 +74,50 @@ class TaskFrames:
         ]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ImaginedFrames:
+    """Recorded images with all else of their own."""
+
+    shown: Sequence[FrameRef]
+    own: Mapping[str, Tensor]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameTable:
     """The frames of all tasks that a run can train on or rehearse."""
 
     tasks: dict[str, TaskFrames] = field(default_factory=dict)
+    imagined: dict[str, ImaginedFrames] = field(default_factory=dict)
+
+    def imagine(
+        self, name: str, shown: Sequence[FrameRef], rows: Sequence[Mapping[str, Tensor]]
+    ) -> None:
+        """From now on, frames 0, 1, … of a task of that name are the images of the frames shown
+        with states, language, actions and validity of their own, given in blocks of rows."""
+        own = {key: torch.cat([block[key] for block in rows]) for key in IMAGINED}
+        if {len(value) for value in own.values()} != {len(shown)}:
+            counts = {key: len(value) for key, value in own.items()}
+            raise BadInput(f"{len(shown)} frames are shown to imagine {counts}")
+        self.imagined[name] = ImaginedFrames(shown=shown, own=own)
 
     def batch(self, refs: Sequence[FrameRef]) -> Batch:
         """Gather frames in the order asked for; tasks may mix."""
+        if not self.imagined:
+            return self._recorded(refs)
+        found = [self.imagined.get(ref.task) for ref in refs]
+        shown = [
+            ref if one is None else one.shown[ref.frame]
+            for ref, one in zip(refs, found, strict=True)
+        ]
+        batch = self._recorded(shown)
+        for one in {id(one): one for one in found if one is not None}.values():
+            where = [k for k, other in enumerate(found) if other is one]
+            rows = torch.tensor([refs[k].frame for k in where])
+            for key in IMAGINED:
+                getattr(batch, key)[where] = one.own[key][rows]
+        return batch
+
+    def _recorded(self, refs: Sequence[FrameRef]) -> Batch:
         names = [ref.task for ref in refs]
         parts: list[tuple[np.ndarray, TaskFrames, list[int]]] = []
         for name in dict.fromkeys(names):

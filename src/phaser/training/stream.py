@@ -10,7 +10,14 @@ from phaser.core.memory import Memory, PreparedTask
 from phaser.core.ports import Probe, Sampler
 from phaser.core.streams import Streams
 from phaser.methods.method import Method
-from phaser.methods.penalty import FinishedTask, Left, Penalised, Penalty
+from phaser.methods.penalty import (
+    BegunTask,
+    FinishedTask,
+    Imagining,
+    Left,
+    Penalised,
+    Penalty,
+)
 from phaser.training.frames import FrameTable
 
 EMPTY = Memory()
@@ -61,7 +68,15 @@ def learn_stream(
             memory, task, streams.named("draw", name), learner.probe(task)
         )
         penalty = method.penalty.for_task(learner.policy, left)
-        loss = learner.learn(task, sampler, penalty)
+        rehearsed = sampler
+        if isinstance(method.penalty, Imagining):
+            begun = BegunTask(
+                frames=learner.frames.tasks[name].refs(name),
+                rows=learner.frames,
+                stream=streams.named("imagined", name),
+            )
+            rehearsed = method.penalty.imagined(sampler, learner.policy, left, begun)
+        loss = learner.learn(task, rehearsed, penalty)
         past = memory
         buckets = method.keep.select(task, streams.named("keep", name))
         memory = memory.with_buckets(buckets)
