@@ -29,7 +29,7 @@ from phaser.training.stream import learn_stream
 
 NAMES = ("lift", "push", "pour")
 TASKS = [made_up_task(name) for name in NAMES]
-FRAMES, STREAMS, ALONE = table(*NAMES), Streams(3), Accelerator(cpu=True)
+STREAMS, ALONE = Streams(3), Accelerator(cpu=True)
 FIT = Fit(steps_per_task=5, batch_size=8, checkpoint_every_steps=1)
 MEASURING = {"mir", "mir-snapshot", "mir-original", "phaser-adaptive"}
 LEAVING = {"icarl", "der", "ewc", "er-imagined", "phase-imagined", "phaser-imagined"}
@@ -64,7 +64,7 @@ def process(method, folder):
     policy = Noisy(seed=0)
     learner = PolicyLearner(
         policy=policy,
-        frames=FRAMES,
+        frames=table(*NAMES),
         fit=FIT,
         streams=STREAMS,
         accelerator=ALONE,

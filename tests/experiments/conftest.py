@@ -13,9 +13,10 @@ from phaser.suites.metaworld import MetaWorld
 from phaser.suites.recording import Recording
 from phaser.training.fit import Fit
 
-# A run without a simulator; importlib mode makes no module of tests importable.
-if (place := str(Path(__file__).parents[1] / "faults")) not in sys.path:
-    sys.path.append(place)
+# A run without a simulator, and policies to ask; importlib mode makes none importable.
+for folder in (Path(__file__).parents[1] / "faults", Path(__file__).parent):
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
 
 
 @pytest.fixture(scope="session")

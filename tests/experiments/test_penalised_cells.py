@@ -4,18 +4,24 @@ import json
 from dataclasses import replace
 
 import pytest
+import torch
 from made_up_run import made_up_run
+from safetensors.torch import load_file
 
+from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput, BrokenFile
+from phaser.core.streams import Streams
 from phaser.evaluation.simulators import Simulators
 from phaser.experiments import resume
 from phaser.experiments.cell import run_cell
 from phaser.experiments.position import Position
+from phaser.experiments.prepare import material
 from phaser.experiments.run import Run, run_from, settings_of
 from phaser.methods.dark import Dark
 from phaser.methods.no_penalty import NoPenalty
 from phaser.replay.replay import Replay
 from phaser.training.fit import Fit
+from phaser.training.frames import FrameTable
 
 PENALISED = ["icarl", "der", "agem", "ewc"]
 LEFT = {"icarl": True, "der": True, "agem": False, "ewc": True}
@@ -85,6 +91,27 @@ def test_a_cell_cut_off_after_every_step_of_its_second_task_ends_with_the_same_b
     files = [path.name for path in (tmp_path / "whole" / "penalty").glob("*")]
     assert files == (["01-push.safetensors"] if LEFT[name] else [])
     assert Position.read(tmp_path / "cut" / "position.json").penalty.keys() == set(files)
+
+
+@pytest.mark.parametrize("head", ["regression", "flow"])
+def test_dark_replay_stores_for_good_what_the_policy_says_when_a_task_ends(
+    head, cache, simulators, tmp_path, monkeypatch
+):
+    run = penalised_run(cache, "der")
+    run = replace(run, policy=replace(run.policy, head=head))
+    ran_through(run, tmp_path, simulators, monkeypatch, commits=FIT.steps_per_task + 1)
+    first = load_file(tmp_path / "penalty" / "00-reach.safetensors")
+    run_cell(run, tmp_path, simulators=simulators)
+    both = load_file(tmp_path / "penalty" / "01-push.safetensors")
+    assert both.keys() > first.keys() == {"outputs/reach", "places/reach"}
+    assert all(torch.equal(both[name], value) for name, value in first.items())
+    policy = run.policy.build(run.suite.contract, Streams(0).named("weights"))
+    [reach, _] = run.suite.tasks()
+    frames = FrameTable({"reach": material(run, reach, policy).train})
+    policy.load_state_dict(load_file(tmp_path / "checkpoints" / "00-reach.safetensors"))
+    refs = [FrameRef("reach", *place) for place in first["places/reach"].tolist()]
+    with torch.no_grad():
+        assert torch.equal(policy.outputs(frames.batch(refs)), first["outputs/reach"])
 
 
 def test_what_was_left_is_refused_when_it_was_changed(cache, simulators, tmp_path, monkeypatch):

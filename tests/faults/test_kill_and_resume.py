@@ -181,6 +181,19 @@ def test_a_joint_run_and_one_without_memory_go_on_as_well(nursery, tmp_path):
         require_same(killed, tmp_path / method)
 
 
+@pytest.mark.slow
+def test_what_a_task_leaves_for_a_penalty_may_be_killed_while_it_is_written(nursery, tmp_path):
+    finished(nursery, tmp_path / "whole", method="der")
+    passed = {(name, stage) for name in WHAT_IS_WRITTEN for stage in STAGES}
+    for stage in STAGES:
+        order = {"passed": sorted(passed), "method": "der"}
+        ended = nursery.run(tmp_path / "killed", "kill at a new point", **order)
+        assert ended["points"][-1] == ["penalty/TASK.safetensors", stage]
+        passed.add(tuple(ended["points"][-1]))
+    finished(nursery, tmp_path / "killed", method="der")
+    require_same(tmp_path / "killed", tmp_path / "whole")
+
+
 def test_a_full_disk_is_one_line_and_the_run_goes_on_once_there_is_space(
     nursery, undisturbed, tmp_path
 ):

@@ -84,16 +84,12 @@ def test_only_the_flow_head_depends_on_noise():
         assert same != varies
 
 
-@pytest.mark.parametrize("train_encoder", [False, True])
-def test_training_and_acting_see_the_same(train_encoder):
-    """A demonstration of the policy's own actions has no loss under it."""
-    policy = Tiny(train_encoder=train_encoder, chunk_length=1).build(CONTRACT, STREAM)
-    seen = images(0)
-    own = acted(policy, seen)[:, 0].astype(np.float64)
+def batch_of(policy, seen, actions):
+    """What the policy would be trained on, had it seen this and done that."""
     demo = Demo(
         task="reach",
         index=0,
-        actions=own,
+        actions=actions,
         states=np.stack([one.state for one in observations(seen)]).astype(np.float64),
         layout=ActionLayout(motion=(0, 1, 2), gripper=(3,)),
     )
@@ -101,12 +97,40 @@ def test_training_and_acting_see_the_same(train_encoder):
         [demo],
         policy.frame_inputs(seen),
         language=policy.embed("open the drawer"),
-        chunk_length=1,
+        chunk_length=policy.settings.chunk_length,
     )
-    batch = FrameTable({"reach": frames}).batch(frames.refs("reach"))
-    losses = policy(batch, Streams(0).named("noise"))
+    return FrameTable({"reach": frames}).batch(frames.refs("reach"))
+
+
+@pytest.mark.parametrize("train_encoder", [False, True])
+def test_training_and_acting_see_the_same(train_encoder):
+    """A demonstration of the policy's own actions has no loss under it."""
+    policy = Tiny(train_encoder=train_encoder, chunk_length=1).build(CONTRACT, STREAM)
+    seen = images(0)
+    own = acted(policy, seen)[:, 0].astype(np.float64)
+    losses = policy(batch_of(policy, seen, own), Streams(0).named("noise"))
     assert losses.abs().max() < 1e-4
     assert np.abs(own).mean() > 0.01
+
+
+class Still:
+    """A stream whose noise is zero."""
+
+    def __call__(self):
+        return self
+
+    def standard_normal(self, size):
+        return np.zeros(size)
+
+
+@pytest.mark.parametrize("settings", VARIANTS, ids=str)
+def test_outputs_are_the_actions_from_zero_noise_with_gradients(settings):
+    policy, seen = settings.build(CONTRACT, STREAM), images(0)
+    said = policy.outputs(batch_of(policy, seen, np.zeros((3, 4))))
+    done = policy.act(observations(seen), [Still()] * 3)
+    np.testing.assert_allclose(said.detach().numpy(), done, rtol=1e-4, atol=1e-5)
+    said.square().sum().backward()
+    assert all(weight.grad is not None for weight in policy.parameters())
 
 
 def test_a_trained_encoder_is_trained_and_a_frozen_one_is_no_parameter():

@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,8 +15,8 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from phaser.core.streams import Streams
+from phaser.experiments.learner import PolicyLearner
 from phaser.methods.table import METHODS
-from phaser.testing.draw import MadeUpProbe
 from phaser.testing.made_up import made_up_task
 from phaser.training.fit import Fit
 from phaser.training.frames import FrameTable, TaskFrames
@@ -26,6 +25,8 @@ from phaser.training.stream import learn_stream
 SOURCE = Path(__file__).parents[2] / "src"
 NAMES, SEED, NUM_PROCESSES = ("lift", "push", "pour"), 5, 2
 FIT = Fit(steps_per_task=6, batch_size=8)
+ASKING = ["mir", "mir-snapshot", "mir-original", "loss-aware", "phaser-adaptive"]
+METHOD_NAMES = ["phaser", "icarl", "der", "agem", "ewc", *ASKING]
 
 
 class Linear(nn.Module):
@@ -37,7 +38,13 @@ class Linear(nn.Module):
         self.out = nn.Linear(4, 4)
 
     def forward(self, batch, noise):
-        return (self.out(batch.states) - batch.actions[:, 0]).square().mean(1)
+        return (self.features(batch) - batch.actions[:, 0]).square().mean(1)
+
+    def features(self, batch):
+        return self.out(batch.states)
+
+    def outputs(self, batch):
+        return self.features(batch)[:, None].expand_as(batch.actions)
 
 
 class Recorder(FrameTable):
@@ -55,7 +62,7 @@ class Recorder(FrameTable):
 
 
 def train(accelerator, method="phaser"):
-    """Three tasks with one method; returns the frames gathered per step and the weights."""
+    """Three tasks with one method: the frames gathered per step, the weights, all passes made."""
     tasks = [made_up_task(name) for name in NAMES]
     table = Recorder(
         {
@@ -63,41 +70,27 @@ def train(accelerator, method="phaser"):
             for task in tasks
         }
     )
-    policy, streams = Linear(), Streams(SEED)
-
-    def learn(task, sampler, penalty):
-        name = task.task.name
-        return FIT(
-            policy,
-            current=table.tasks[name].refs(name),
-            sampler=sampler,
-            penalty=penalty,
-            frames=table,
-            streams=streams,
-            name=name,
-            accelerator=accelerator,
-        )
-
-    learner = SimpleNamespace(
-        learn=learn,
-        probe=lambda task: MadeUpProbe(),
-        policy=policy,
-        frames=table,
+    policy, streams, passes = Linear(), Streams(SEED), []
+    policy.register_forward_hook(lambda *_: passes.append(1))
+    learner = PolicyLearner(
+        policy=policy, frames=table, fit=FIT, streams=streams, accelerator=accelerator
     )
     list(learn_stream(tasks, learner, METHODS[method], streams))
-    return table.asked, policy.state_dict()
+    return table.asked, policy.state_dict(), len(passes)
 
 
 def one_of_two(folder):
     """What each of the two processes runs."""
     accelerator = Accelerator(cpu=True)
-    asked, weights = train(accelerator)
     place = folder / str(accelerator.process_index)
     place.mkdir()
+    asked, passes = {}, {}
+    for method in METHOD_NAMES:
+        asked[method], weights, passes[method] = train(accelerator, method)
+        save_file(weights, place / f"{method}.safetensors")
     world = [accelerator.num_processes, torch.distributed.get_backend()]
-    (place / "asked.json").write_text(json.dumps({"asked": asked, "world": world}))
-    save_file(weights, place / "weights.safetensors")
-    save_file(train(accelerator, "agem")[1], place / "projected.safetensors")
+    said = {"asked": asked["phaser"], "world": world, "passes": passes}
+    (place / "said.json").write_text(json.dumps(said))
     accelerator.end_training()
 
 
@@ -127,26 +120,26 @@ def ranks(tmp_path_factory):
     ]
     try:
         for one in running:
-            _, complaint = one.communicate(timeout=120)
+            _, complaint = one.communicate(timeout=300)
             assert one.returncode == 0, complaint
     finally:
         for one in running:
             one.kill()
+            one.wait()
+            one.stderr.close()
     return [
-        json.loads((folder / str(rank) / "asked.json").read_text())
-        | {
-            name: load_file(folder / str(rank) / f"{name}.safetensors")
-            for name in ("weights", "projected")
-        }
+        json.loads((folder / str(rank) / "said.json").read_text())
+        | {name: load_file(folder / str(rank) / f"{name}.safetensors") for name in METHOD_NAMES}
         for rank in range(NUM_PROCESSES)
     ]
 
 
 @pytest.fixture(scope="module")
 def alone():
-    asked, weights = train(Accelerator(cpu=True))
-    projected = train(Accelerator(cpu=True), "agem")[1]
-    return {"asked": asked, "weights": weights, "projected": projected}
+    runs = {method: train(Accelerator(cpu=True), method) for method in METHOD_NAMES}
+    weights = {method: found for method, (_, found, _) in runs.items()}
+    passes = {method: count for method, (*_, count) in runs.items()}
+    return {"asked": runs["phaser"][0], "passes": passes, **weights}
 
 
 def test_the_two_processes_form_one_world(ranks):
@@ -172,7 +165,7 @@ def test_both_processes_rehearse_and_not_the_same_frames(ranks):
     assert rehearsed[0] != rehearsed[1]
 
 
-@pytest.mark.parametrize("of", ["weights", "projected"])
+@pytest.mark.parametrize("of", METHOD_NAMES)
 def test_the_weights_are_equal_on_both_and_close_to_one_process(ranks, alone, of):
     first, second = (rank[of] for rank in ranks)
     for name, value in alone[of].items():
@@ -180,6 +173,14 @@ def test_the_weights_are_equal_on_both_and_close_to_one_process(ranks, alone, of
         torch.testing.assert_close(first[name], value, rtol=1e-4, atol=1e-5)
     fresh = Linear().state_dict()
     assert not torch.allclose(fresh["out.weight"], first["out.weight"], atol=1e-3)
+
+
+def test_all_processes_make_as_many_passes_as_one_alone(ranks, alone):
+    """A process that made one more, or one less, would wait for the other for ever."""
+    assert ranks[0]["passes"] == ranks[1]["passes"] == alone["passes"]
+    training = FIT.steps_per_task * len(NAMES)
+    assert alone["passes"]["phaser"] == training
+    assert all(alone["passes"][method] > training for method in ASKING)
 
 
 if __name__ == "__main__":
