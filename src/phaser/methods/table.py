@@ -58,6 +58,11 @@ METHODS: dict[str, Method] = {
         draw=Uniform(),
         summary="keeps equally many frames per phase, rehearses all alike",
     ),
+    "phase-even": Method(
+        keep=PhaseBuckets(within="even"),
+        draw=Uniform(),
+        summary="phaser without routing: keeps as phaser does, rehearses all alike",
+    ),
     "phaser": Method(
         keep=PhaseBuckets(within="even"),
         draw=Routed(),
