@@ -14,13 +14,13 @@ from phaser.core.measurements import Measurements, Passes
 from phaser.core.streams import Streams
 from phaser.experiments.learner import PolicyLearner
 from phaser.methods.imagined import TASK, Imagined
-from phaser.methods.penalty import BegunTask
 from phaser.methods.table import METHODS
 from phaser.testing.made_up import made_up_task
 from phaser.training.fit import Fit
 from phaser.training.stream import learn_stream
 
 STREAMS = Streams(0)
+STREAM = STREAMS.named("imagined")
 
 
 class Drawn:
@@ -40,18 +40,15 @@ class Drawn:
 def begun():
     """Two tasks are learnt, a third begins."""
     frames, policy, left, kept = table("lift", "pour", "push"), Small(), {}, []
-    rule = Imagined(near_share=0.5, asked_share=1 / 6, copies=3, questions=4)
+    rule = Imagined(copies=3)
     for name in ("lift", "pour"):
         done = finished(policy, frames, name, num_kept=5)
         left, kept = rule.after_task(left, done), [*kept, *done.kept]
-    task = BegunTask(
-        frames=frames.tasks["push"].refs("push"), rows=frames, stream=STREAMS.named("imagined")
-    )
-    return rule, frames, policy, left, kept, task
+    return rule, frames, policy, left, kept
 
 
 def test_what_is_left_is_the_policys_own_answer_beside_the_kept_frames(begun):
-    _, frames, policy, left, kept, _ = begun
+    _, frames, policy, left, kept = begun
     lift = [ref for ref in kept if ref.task == "lift"]
     batch = frames.batch([ref for ref in lift for _ in range(3)])
     states = left["states/lift"]
@@ -62,63 +59,61 @@ def test_what_is_left_is_the_policys_own_answer_beside_the_kept_frames(begun):
     assert torch.equal(left["actions/lift"], said)
 
 
-def test_frames_give_way_to_frames_of_their_own_task(begun):
-    rule, frames, policy, left, kept, task = begun
-    sampler = rule.imagined(Drawn(kept), policy, left, task)
-    drawn = sampler.next(600, 0)
-    pairs = zip(Drawn(kept).next(600, 0), drawn, strict=True)
+def test_frames_give_way_to_frames_beside_them(begun):
+    rule, frames, policy, left, kept = begun
+    sampler = rule.imagined(Drawn(kept), left, frames, STREAM)
+    pairs = zip(Drawn(kept).next(600, 0), sampler.next(600, 0), strict=True)
     replaced = [(old, new) for old, new in pairs if old != new]
-    before, after = (frames.batch(refs) for refs in zip(*replaced, strict=True))
+    assert 0.25 < len(replaced) / 600 < 0.35
     assert {ref.task for _, ref in replaced} == {TASK}
+    assert len({ref.frame for _, ref in replaced}) == 3 * len(kept)
+    assert [frames.imagined[TASK].shown[new.frame] for _, new in replaced] == [
+        old for old, _ in replaced
+    ]
+    before, after = (frames.batch(refs) for refs in zip(*replaced, strict=True))
     assert torch.equal(before.language, after.language)
-    assert 0.6 < len(replaced) / 600 < 0.73
-    shown = [frames.imagined[TASK].shown[ref.frame] for _, ref in replaced]
-    near = [k for k, ref in enumerate(shown) if ref.task != "push"]
-    assert 0.44 < len(near) / 600 < 0.56
-    assert [shown[k] for k in near] == [replaced[k][0] for k in near]
+    assert torch.equal(before.valid, after.valid)
+    assert (before.states != after.states).any(1).all()
     with torch.no_grad():
         assert torch.allclose(policy.outputs(after), after.actions, atol=1e-6)
     assert sampler.weights().tolist() == Drawn(kept).weights().tolist()
 
 
-def test_questions_are_asked_over_the_whole_new_task_and_before_it_is_learnt(begun):
-    rule, frames, policy, left, kept, task = begun
-    sampler = rule.imagined(Drawn(kept), policy, left, task)
-    asked = frames.imagined[TASK].shown[sampler.asked["lift"].start : sampler.asked["lift"].stop]
-    assert asked[0] == task.frames[0]
-    assert asked[-1] == task.frames[-1]
-    assert len(asked) == 4
-    rows = frames.batch([FrameRef(TASK, 0, row) for row in sampler.asked["lift"]])
-    recorded = frames.batch(asked)
-    assert torch.equal(rows.states, recorded.states)
-    assert not torch.equal(rows.language, recorded.language)
-    assert rows.valid.all()
+def test_recorded_and_imagined_frames_mix_in_any_order(begun):
+    rule, frames, _, left, kept = begun
+    rule.imagined(Drawn(kept), left, frames, STREAM)
+    refs = [FrameRef(TASK, 0, 4), kept[7], FrameRef(TASK, 0, 0), kept[0]]
+    batch = frames.batch(refs)
+    for row, ref in enumerate(refs):
+        alone = frames.batch([ref])
+        assert torch.equal(alone.states[0], batch.states[row])
+        assert torch.equal(alone.actions[0], batch.actions[row])
 
 
 def test_the_same_step_gives_the_same_frames_and_a_share_of_zero_none(begun):
-    rule, _, policy, left, kept, task = begun
-    sampler = rule.imagined(Drawn(kept), policy, left, task)
+    rule, frames, _, left, kept = begun
+    sampler = rule.imagined(Drawn(kept), left, frames, STREAM)
     assert sampler.next(32, 7) == sampler.next(32, 7)
     assert sampler.next(32, 7) != sampler.next(32, 8)
-    none = replace(rule, near_share=0.0, asked_share=0.0)
-    assert none.imagined(Drawn(kept), policy, left, task).next(32, 7) == Drawn(kept).next(32, 7)
+    none = replace(rule, share=0.0)
+    assert none.imagined(Drawn(kept), left, frames, STREAM).next(32, 7) == Drawn(kept).next(32, 7)
 
 
 def test_nothing_is_imagined_before_a_task_is_finished(begun):
-    rule, frames, policy, _, kept, task = begun
+    rule, frames, policy, _, kept = begun
     drawn = Drawn(kept)
-    assert rule.imagined(drawn, policy, {}, task) is drawn
+    assert rule.imagined(drawn, {}, frames, STREAM) is drawn
     assert rule.after_task({}, replace(finished(policy, frames, "lift"), kept=[])) == {}
 
 
-def test_a_draw_that_measures_and_shares_above_one_are_refused(begun):
-    rule, _, policy, left, kept, task = begun
+def test_a_draw_that_measures_and_a_share_above_one_are_refused(begun):
+    rule, frames, _, left, kept = begun
     sampler = Drawn(kept)
     sampler.measured, sampler.passes, sampler.after_step = Measurements(), Passes(), print
     with pytest.raises(BadInput, match="a draw that measures"):
-        rule.imagined(sampler, policy, left, task)
-    with pytest.raises(BadInput, match="together at most 1"):
-        Imagined(near_share=0.7, asked_share=0.4)
+        rule.imagined(sampler, left, frames, STREAM)
+    with pytest.raises(BadInput, match=r"share 1\.5"):
+        Imagined(share=1.5)
     with pytest.raises(BadInput, match="copies 0"):
         Imagined(copies=0)
 
@@ -127,9 +122,8 @@ def test_rows_that_do_not_fit_the_frames_shown_are_refused():
     frames = table("lift")
     refs = frames.tasks["lift"].refs("lift")[:3]
     batch = frames.batch(refs)
-    rows = {key: getattr(batch, key) for key in ("states", "language", "actions", "valid")}
     with pytest.raises(BadInput, match="2 frames are shown"):
-        frames.imagine("x", refs[:2], [rows])
+        frames.imagine("x", refs[:2], {"states": [batch.states], "actions": [batch.actions]})
 
 
 def final_drift(name):

@@ -1,9 +1,9 @@
-"""Rehearse what was never recorded: beside stored frames, and old instructions in the new scene.
+"""Rehearse beside what was recorded: stored images with another state and the policy's own answer.
 
-A few stored frames are soon known by heart, and what the policy does beside them drifts. Neither
-kind of imagined frame costs an image: one shows a stored image with another state, the other an
-image of the task that is being learnt with an earlier instruction. Their actions are the policy's
-own, from before it could forget. All of it is done between two tasks; a step costs as before.
+A few stored frames are soon known by heart, and what the policy does beside them drifts. A frame
+beside a stored one costs no image: it shows the same one with noise on the state, and its actions
+are those of the policy that had just learnt the task. All of it is done when a task ends; a
+training step costs as before.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from phaser.core.ports import MeasuringSampler, Sampler
 from phaser.core.streams import Stream
 from phaser.methods.no_penalty import NoPenalty
 from phaser.methods.penalty import (
-    BegunTask,
     FinishedTask,
     Left,
     Penalised,
     Penalty,
+    Rows,
     Tensor,
     check_weight,
     required,
@@ -34,38 +34,26 @@ from phaser.methods.penalty import (
 TASK = "imagined frames"
 """The name under which they are looked up; with a space no task can have it."""
 
-KINDS = ("places", "states", "actions", "valid", "language")
-"""What a task leaves: its kept frames, all there is to know of the frames beside them, its word."""
+OWN = ("states", "actions")
+"""What a frame beside another has of its own; image, instruction and length of chunk are shared."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Imagined:
-    """Some rehearsed frames give way to imagined ones of the same task, drawn anew every step."""
+    """Some rehearsed frames give way to frames beside them, drawn anew every step."""
 
-    near_share: float = 0.4
-    """To frames beside them: the same image, noise on the state, and the actions of the policy that
-    had just learnt the task."""
-    asked_share: float = 0.3
-    """To frames of the new task under their own instruction, with the actions that the policy
-    answers before it learns the new task: the same scene, another motion."""
+    share: float = 0.3
+    """Of the rehearsed frames; the others stay as they were recorded."""
     copies: int = 5
     """How many frames beside each stored one."""
-    questions: int = 12
-    """How many frames of the new task, for each earlier one."""
     state_noise: float = 0.2
     """In deviations of the state over the kept frames of the task."""
 
     def __post_init__(self) -> None:
-        shares = (self.near_share, self.asked_share)
-        if min(shares) < 0 or sum(shares) > 1:
-            raise BadInput(
-                f"near_share {self.near_share}, asked_share {self.asked_share}; expected 0 or more "
-                "each, and together at most 1"
-            )
-        if min(self.copies, self.questions) < 1:
-            raise BadInput(
-                f"copies {self.copies}, questions {self.questions}; expected at least 1 each"
-            )
+        if not 0 <= self.share <= 1:
+            raise BadInput(f"share {self.share}; expected a share between 0 and 1")
+        if self.copies < 1:
+            raise BadInput(f"copies {self.copies}; expected at least 1")
         check_weight("state_noise", self.state_noise)
 
     def for_task(self, policy: Penalised, left: Left) -> Penalty:
@@ -82,17 +70,14 @@ class Imagined:
         noise = torch.from_numpy(done.stream().standard_normal(kept.states.shape)).float()
         deviation = kept.states.std(0, correction=0)
         beside = replace(kept, states=kept.states + self.state_noise * deviation * noise)
-        places = torch.tensor([(ref.demo, ref.frame) for ref in done.kept])
-        answers = _answers(done.policy, beside)
-        found = (places, beside.states, answers, beside.valid, beside.language[:1].clone())
         return {
             **left,
-            **{f"{kind}/{done.task}": value for kind, value in zip(KINDS, found, strict=True)},
+            f"places/{done.task}": torch.tensor([(ref.demo, ref.frame) for ref in done.kept]),
+            f"states/{done.task}": beside.states,
+            f"actions/{done.task}": _answers(done.policy, beside),
         }
 
-    def imagined(
-        self, sampler: Sampler, policy: Penalised, left: Left, begun: BegunTask
-    ) -> Sampler:
+    def imagined(self, sampler: Sampler, left: Left, rows: Rows, stream: Stream) -> Sampler:
         """The sampler, some of whose frames give way."""
         if isinstance(sampler, MeasuringSampler):
             raise BadInput(
@@ -103,25 +88,16 @@ class Imagined:
         tasks = sorted(name.removeprefix("places/") for name in left if name.startswith("places/"))
         if not tasks:
             return sampler
+        near: dict[FrameRef, int] = {}
         shown: list[FrameRef] = []
-        rows: list[Mapping[str, Tensor]] = []
-        near, asked = {}, {}
-        spread = np.linspace(0, len(begun.frames) - 1, self.questions).astype(int)
-        current = [begun.frames[place] for place in spread]
-        batch = begun.rows.batch(current)
         for task in tasks:
-            one = {kind: left[f"{kind}/{task}"] for kind in KINDS}
-            kept = [FrameRef(task, demo, frame) for demo, frame in one["places"].tolist()]
-            near |= {ref: len(shown) + k * self.copies for k, ref in enumerate(kept)}
-            shown += [ref for ref in kept for _ in range(self.copies)]
-            rows.append(one | {"language": one["language"].expand(len(one["states"]), -1)})
-            asked[task] = range(len(shown), len(shown) + len(current))
-            shown += current
-            rows.append(_asked(policy, batch, one["language"]))
-        begun.rows.imagine(TASK, shown, rows)
-        return ImaginedSampler(
-            drawn=sampler, rule=self, near=near, asked=asked, stream=begun.stream
+            for demo, frame in left[f"places/{task}"].tolist():
+                near[FrameRef(task, demo, frame)] = len(shown)
+                shown += [FrameRef(task, demo, frame)] * self.copies
+        rows.imagine(
+            TASK, shown, {kind: [left[f"{kind}/{task}"] for task in tasks] for kind in OWN}
         )
+        return ImaginedSampler(drawn=sampler, rule=self, near=near, stream=stream)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -132,39 +108,21 @@ class ImaginedSampler:
     rule: Imagined
     near: Mapping[FrameRef, int]
     """Of every stored frame, the first of those beside it."""
-    asked: Mapping[str, range]
-    """Of every earlier task, the frames of the new one under its instruction."""
     stream: Stream
 
     def next(self, count: int, step: int) -> Sequence[FrameRef]:
         refs = self.drawn.next(count, step)
         uniforms = self.stream.uniforms(2 * len(refs), step=step).tolist()
         pairs = zip(refs, uniforms[: len(refs)], uniforms[len(refs) :], strict=True)
-        return [self._instead(*pair) for pair in pairs]
+        return [
+            FrameRef(TASK, 0, self.near[ref] + int(place * self.rule.copies))
+            if give_way < self.rule.share
+            else ref
+            for ref, give_way, place in pairs
+        ]
 
     def weights(self) -> Float[np.ndarray, "buckets"]:
         return self.drawn.weights()
-
-    def _instead(self, ref: FrameRef, kind: float, place: float) -> FrameRef:
-        if kind < self.rule.near_share:
-            return FrameRef(TASK, 0, self.near[ref] + int(place * self.rule.copies))
-        if kind < self.rule.near_share + self.rule.asked_share:
-            asked = self.asked[ref.task]
-            return FrameRef(TASK, 0, asked[int(place * len(asked))])
-        return ref
-
-
-def _asked(policy: Penalised, batch: Any, language: Tensor) -> dict[str, Tensor]:
-    """What the policy would do on these frames under another instruction."""
-    import torch
-
-    other = replace(batch, language=language.expand(len(batch), -1))
-    return {
-        "states": batch.states,
-        "actions": _answers(policy, other),
-        "valid": torch.ones_like(batch.valid),
-        "language": other.language,
-    }
 
 
 def _answers(policy: Any, batch: Any) -> Float[Tensor, "batch chunk action"]:

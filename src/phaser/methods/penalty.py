@@ -71,35 +71,21 @@ class FinishedTask:
 
 @runtime_checkable
 class Rows(Protocol):
-    """All frames that a run can be trained on, as batches."""
-
-    def batch(self, refs: Sequence[FrameRef]) -> Any: ...
+    """All frames that a run can be trained on."""
 
     def imagine(
-        self, name: str, shown: Sequence[FrameRef], rows: Sequence[Mapping[str, Tensor]]
+        self, name: str, shown: Sequence[FrameRef], own: Mapping[str, Sequence[Tensor]]
     ) -> None:
-        """From now on, frames 0, 1, … of a task of that name are the images of the frames shown
-        with states, language, actions and validity of their own, given in blocks of rows."""
+        """From now on, frames 0, 1, … of a task of that name are the frames shown, but for what
+        they have of their own: states or actions, in blocks of rows."""
         ...
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class BegunTask:
-    """A task that is about to be learnt."""
-
-    frames: Sequence[FrameRef]
-    """All that it will be learnt from."""
-    rows: Rows
-    stream: Stream
 
 
 @runtime_checkable
 class Imagining(Protocol):
     """A rule that also changes which frames are rehearsed."""
 
-    def imagined(
-        self, sampler: Sampler, policy: Penalised, left: Left, begun: BegunTask
-    ) -> Sampler: ...
+    def imagined(self, sampler: Sampler, left: Left, rows: Rows, stream: Stream) -> Sampler: ...
 
 
 @runtime_checkable

@@ -157,7 +157,7 @@ METHODS: dict[str, Method] = {
         keep=Even(),
         draw=Uniform(),
         penalty=Imagined(),
-        summary="er-even that also rehearses beside its frames and asks about the new task's",
+        summary="er-even that also rehearses beside its frames what the policy did there",
     ),
     "phase-imagined": Method(
         keep=PhaseBuckets(within="even"),
@@ -169,7 +169,7 @@ METHODS: dict[str, Method] = {
         keep=PhaseBuckets(within="even"),
         draw=Routed(),
         penalty=Imagined(),
-        summary="phaser that also rehearses beside its frames and asks about the new task's",
+        summary="phaser that also rehearses beside its frames what the policy did there",
     ),
     "joint": Method(
         keep=Nothing(),

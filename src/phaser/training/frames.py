@@ -14,9 +14,6 @@ from phaser.core.demonstration import Demo, FrameRef
 from phaser.core.errors import BadInput
 from phaser.training.batch import Batch
 
-IMAGINED = ("states", "language", "actions", "valid")
-"""What an imagined frame has of its own; its image is a recorded one."""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class TaskFrames:
@@ -76,7 +73,7 @@ class TaskFrames:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class ImaginedFrames:
-    """Recorded images with all else of their own."""
+    """Recorded frames with something of their own."""
 
     shown: Sequence[FrameRef]
     own: Mapping[str, Tensor]
@@ -90,15 +87,15 @@ class FrameTable:
     imagined: dict[str, ImaginedFrames] = field(default_factory=dict)
 
     def imagine(
-        self, name: str, shown: Sequence[FrameRef], rows: Sequence[Mapping[str, Tensor]]
+        self, name: str, shown: Sequence[FrameRef], own: Mapping[str, Sequence[Tensor]]
     ) -> None:
-        """From now on, frames 0, 1, … of a task of that name are the images of the frames shown
-        with states, language, actions and validity of their own, given in blocks of rows."""
-        own = {key: torch.cat([block[key] for block in rows]) for key in IMAGINED}
-        if {len(value) for value in own.values()} != {len(shown)}:
-            counts = {key: len(value) for key, value in own.items()}
+        """From now on, frames 0, 1, … of a task of that name are the frames shown, but for what
+        they have of their own: states or actions, in blocks of rows."""
+        rows = {key: torch.cat([*blocks]) for key, blocks in own.items()}
+        if any(len(value) != len(shown) for value in rows.values()):
+            counts = {key: len(value) for key, value in rows.items()}
             raise BadInput(f"{len(shown)} frames are shown to imagine {counts}")
-        self.imagined[name] = ImaginedFrames(shown=shown, own=own)
+        self.imagined[name] = ImaginedFrames(shown=shown, own=rows)
 
     def batch(self, refs: Sequence[FrameRef]) -> Batch:
         """Gather frames in the order asked for; tasks may mix."""
@@ -113,8 +110,8 @@ class FrameTable:
         for one in {id(one): one for one in found if one is not None}.values():
             where = [k for k, other in enumerate(found) if other is one]
             rows = torch.tensor([refs[k].frame for k in where])
-            for key in IMAGINED:
-                getattr(batch, key)[where] = one.own[key][rows]
+            for key, own in one.own.items():
+                getattr(batch, key)[where] = own[rows]
         return batch
 
     def _recorded(self, refs: Sequence[FrameRef]) -> Batch:

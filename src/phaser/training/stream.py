@@ -11,7 +11,6 @@ from phaser.core.ports import Probe, Sampler
 from phaser.core.streams import Streams
 from phaser.methods.method import Method
 from phaser.methods.penalty import (
-    BegunTask,
     FinishedTask,
     Imagining,
     Left,
@@ -70,12 +69,8 @@ def learn_stream(
         penalty = method.penalty.for_task(learner.policy, left)
         rehearsed = sampler
         if isinstance(method.penalty, Imagining):
-            begun = BegunTask(
-                frames=learner.frames.tasks[name].refs(name),
-                rows=learner.frames,
-                stream=streams.named("imagined", name),
-            )
-            rehearsed = method.penalty.imagined(sampler, learner.policy, left, begun)
+            stream = streams.named("imagined", name)
+            rehearsed = method.penalty.imagined(sampler, left, learner.frames, stream)
         loss = learner.learn(task, rehearsed, penalty)
         past = memory
         buckets = method.keep.select(task, streams.named("keep", name))
