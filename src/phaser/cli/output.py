@@ -80,6 +80,7 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "num_tasks": summary.num_tasks,
         "complete": summary.complete,
         "methods": [asdict(row) for row in summary.table],
+        "overhead": [asdict(row) for row in summary.overhead],
     }
 
 

@@ -32,8 +32,16 @@ from phaser.experiments.phase_probe import phase_loss_rows
 from phaser.experiments.prepare import TaskMaterial, material
 from phaser.experiments.resume import Checkpoints
 from phaser.experiments.run import Run
+from phaser.experiments.timed_learner import (
+    STEPS,
+    STREAM,
+    TRAINING,
+    TRANSITIONS,
+    TimedLearner,
+)
 from phaser.memory.certificate import certificate
 from phaser.methods.method import Method
+from phaser.methods.penalty import Left
 from phaser.routing.nothing import NoDraw
 from phaser.training.frames import FrameTable
 from phaser.training.stream import TaskFinished, learn_stream
@@ -56,6 +64,8 @@ class Cell:
     materials: dict[str, TaskMaterial] = field(default_factory=dict)
     methods: dict[str, Method] = field(default_factory=dict)
     """With as many frames as are kept of each task."""
+    steps_made: int = 0
+    """Of the task that is being learnt, by this process."""
 
     def __post_init__(self) -> None:
         self.checkpoints = Checkpoints(self.folder.path)
@@ -129,12 +139,19 @@ class Cell:
         for index, task in enumerate(self.tasks[num_learnt:], num_learnt):
             made = self.materials.get(task.name)
             prepared = made.prepared if made else self.prepare(task)
-            method = self.methods[task.name]
-            [finished] = learn_stream(
-                [prepared], self.learner, method, self.streams, memory=memory, left=left
-            )
+            finished = self._learn(prepared, memory, left)
             memory, left = finished.memory, finished.left
             self._after(index, finished, kept)
+
+    def _learn(self, task: PreparedTask, memory: Memory, left: Left) -> TaskFinished:
+        spent, method = self.checkpoints.spent, self.methods[task.task.name]
+        learner, self.steps_made = TimedLearner(learner=self.learner, spent=spent), 0
+        with spent.noted(STREAM):
+            [finished] = learn_stream(
+                [task], learner, method, self.streams, memory=memory, left=left
+            )
+        spent.note(**{TRANSITIONS: 1, STEPS: self.steps_made})
+        return finished
 
     def _joint(self) -> None:
         prepared = [self.prepare(task) for task in self.tasks]
@@ -143,7 +160,9 @@ class Cell:
         nothing = NoDraw().for_task(
             Memory(), prepared[0], self.streams.named("draw"), self.learner.probe(prepared[0])
         )
-        loss = self.learner.learn_jointly(prepared, nothing)
+        with self.checkpoints.spent.noted(TRAINING):
+            loss = self.learner.learn_jointly(prepared, nothing)
+        self.checkpoints.spent.note(**{STEPS: self.steps_made})
         self._save(0, JOINT_ROW)
         last = len(self.tasks) - 1
         every = self.run.evaluation.rollouts_per_task
@@ -229,6 +248,7 @@ class Cell:
         self.notify(event)
 
     def _progress(self, step: int, steps: int, loss: float) -> None:
+        self.steps_made += 1
         if step % 10 == 0 or step == steps:
             self.notify({"kind": "step", "step": step, "steps": steps, "loss": loss})
 

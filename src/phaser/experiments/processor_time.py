@@ -40,6 +40,15 @@ class ProcessorTime:
         for name, amount in amounts.items():
             self._notes[name] = self._notes.get(name, 0.0) + amount
 
+    @contextmanager
+    def noted(self, name: str) -> Iterator[None]:
+        """Notes the time of a block that stays part of training, for overhead tables."""
+        started = time.process_time()
+        try:
+            yield
+        finally:
+            self.note(**{name: time.process_time() - started})
+
     def totals(self) -> dict[str, float]:
         """All named totals; what has no name was training."""
         total = time.process_time() - self._started_s + self._elsewhere_s

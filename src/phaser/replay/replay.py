@@ -87,7 +87,7 @@ class Replay:
             raise BadInput("method 'joint' trains on all tasks at once and needs no memory")
         if not isinstance(chosen.penalty, NoPenalty):
             raise BadInput(
-                f"this method changes the loss ({type(chosen.penalty).__name__}), but Replay only "
+                f"this method needs the policy ({type(chosen.penalty).__name__}), but Replay only "
                 "mixes batches; choose a method without a penalty, or use `phaser run`"
             )
         if not 0 <= self.rehearsed_share < 1:

@@ -9,7 +9,7 @@ from pathlib import Path
 from phaser.core.errors import BudgetMismatch
 from phaser.core.files import write_text
 from phaser.memory.certificate import check_equal, check_within
-from phaser.report import milestones, provenance, tables
+from phaser.report import milestones, overhead, provenance, tables
 from phaser.report.asr_figure import success_dots
 from phaser.report.certificate import is_exempt
 from phaser.report.curves_figure import forgetting_curves, same_order
@@ -80,6 +80,7 @@ def render(runs: Sequence[RunResult], summary: Summary) -> str:
         _milestones(runs),
         _phases(runs, summary),
         _routing(runs),
+        _overhead(summary),
         _budget(runs),
         _repeat(runs),
     )
@@ -230,6 +231,14 @@ def _routing(runs: Sequence[RunResult]) -> str:
         "equal share per phase: 2.0 is twice as often (purple), 0.5 half as often (orange). "
         "Entropy below that of equal shares means concentrated rehearsal.",
         routing_matrices(by_method(runs)),
+    )
+
+
+def _overhead(summary: Summary) -> str:
+    return _section(
+        "What it cost",
+        overhead.EXPLANATION,
+        tables_html(overhead.HEADINGS, tables.overhead_table_rows(summary)),
     )
 
 

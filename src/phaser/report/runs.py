@@ -18,6 +18,7 @@ from phaser.evaluation.phase_losses import PhaseLoss, phase_losses
 from phaser.report.certificate import Certificate, read_certificate
 from phaser.report.fields import as_list, as_object, number, read_object, text, whole
 from phaser.report.milestones import Failure, final_failures
+from phaser.report.overhead_cost import Cost, planned_steps, read_cost
 from phaser.report.routing import Transition, read_routing
 
 METHOD_ORDER = (
@@ -60,6 +61,7 @@ class RunResult:
     routing: tuple[Transition, ...]
     certificate: Certificate
     timing: Mapping[str, float]
+    cost: Cost
     failures: tuple[Failure, ...]
     """Rollouts that failed after the last task, with how far they came; none where not known."""
 
@@ -103,6 +105,7 @@ def read_run(folder: Path) -> RunResult:
         metrics = continual_metrics(matrix)
     with _naming(losses):
         phases = phase_losses(_table(losses))
+    settings, timing = as_object(about.get("settings"), where), _timing(folder / "timing.json")
     return RunResult(
         folder=folder,
         tasks=tuple(tasks),
@@ -112,14 +115,15 @@ def read_run(folder: Path) -> RunResult:
         bytes_per_task=whole(about, "bytes_per_task", where)
         if about.get("bytes_per_task")
         else None,
-        settings=as_object(about.get("settings"), where),
+        settings=settings,
         versions=as_object(about.get("versions"), where),
         matrix=matrix,
         metrics=metrics,
         phases=phases,
         routing=read_routing(folder / "routing.json"),
         certificate=read_certificate(folder / "budget.json"),
-        timing=_timing(folder / "timing.json"),
+        timing=timing,
+        cost=read_cost(folder, timing, num_steps=planned_steps(settings, len(tasks))),
         failures=failures,
         **{name: text(about, name, where) for name in _TEXT_FIELDS},
     )

@@ -15,6 +15,7 @@ from phaser.evaluation.comparison import (
 from phaser.evaluation.intervals import holm
 from phaser.evaluation.matrix import SuccessMatrix
 from phaser.evaluation.metrics import mean, mean_of_known
+from phaser.report.overhead import OverheadRow, overhead_rows
 from phaser.report.phase_table import PhaseRow, phase_rows
 from phaser.report.runs import RunResult
 
@@ -51,6 +52,7 @@ class Summary:
     sentence: str
     table: tuple[MethodRow, ...]
     phases: tuple[PhaseRow, ...]
+    overhead: tuple[OverheadRow, ...]
     num_tasks: int
     complete: bool
     """All cells at and below the diagonal exist; else forgetting is a lower bound."""
@@ -73,6 +75,7 @@ def summarise(runs: Sequence[RunResult]) -> Summary:
         sentence=_sentence(rows),
         table=rows,
         phases=phase_rows(groups, BASELINES),
+        overhead=overhead_rows(groups),
         num_tasks=len(runs[0].tasks),
         complete=all(run.metrics.complete for run in runs),
     )

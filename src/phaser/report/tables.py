@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from phaser.evaluation.comparison import PairedDifference
-from phaser.report import phase_table
+from phaser.report import overhead, phase_table
 from phaser.report.summary import BASELINES, MethodRow, Summary, bracket, points
 
 HEADINGS = (
@@ -52,6 +52,11 @@ def phase_loss_rows(summary: Summary) -> list[tuple[str, ...]]:
     return [phase_table.cells(row, _compared(summary)) for row in summary.phases]
 
 
+def overhead_table_rows(summary: Summary) -> list[tuple[str, ...]]:
+    """What each method costs, in the order of `overhead.HEADINGS`."""
+    return [overhead.cells(row) for row in summary.overhead]
+
+
 def difference_cell(found: PairedDifference | None) -> str:
     if found is None:
         return "–"
@@ -69,12 +74,13 @@ def as_text(summary: Summary) -> str:
 
 
 def as_markdown(summary: Summary) -> str:
-    """The same two tables in markdown, and the losses of short and long phases."""
+    """The same two tables in markdown, the losses of short and long phases, and what it cost."""
     parts = [_markdown([HEADINGS, *main_rows(summary)])]
     if difference_headings(summary):
         parts.append(_markdown([difference_headings(summary), *difference_rows(summary)]))
     if summary.phases:
         parts.append(_markdown([phase_headings(summary), *phase_loss_rows(summary)]))
+    parts.append(_markdown([overhead.HEADINGS, *overhead_table_rows(summary)]))
     return "\n\n".join(parts) + "\n"
 
 

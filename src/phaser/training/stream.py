@@ -67,7 +67,7 @@ def learn_stream(
             memory, task, streams.named("draw", name), learner.probe(task)
         )
         penalty = method.penalty.for_task(learner.policy, left)
-        rehearsed = sampler
+        rehearsed: Sampler = sampler
         if isinstance(method.penalty, Imagining):
             stream = streams.named("imagined", name)
             rehearsed = method.penalty.imagined(sampler, left, learner.frames, stream)
