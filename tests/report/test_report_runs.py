@@ -10,6 +10,9 @@ import pytest
 
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.files import read_json, write_json
+from phaser.memory.nothing import Nothing
+from phaser.methods.table import METHODS
+from phaser.report.certificate import WITHOUT_MEMORY
 from phaser.report.runs import read_runs
 
 WriteRun = Callable[..., Path]
@@ -113,3 +116,8 @@ def test_runs_on_different_tasks_are_refused(write_run: WriteRun) -> None:
 def test_no_folder_at_all_is_refused() -> None:
     with pytest.raises(BadInput, match="no run folders"):
         read_runs([])
+
+
+def test_methods_that_keep_nothing_are_the_exempt_ones() -> None:
+    keeping_nothing = {name for name, one in METHODS.items() if isinstance(one.keep, Nothing)}
+    assert set(WITHOUT_MEMORY) == keeping_nothing

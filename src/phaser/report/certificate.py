@@ -1,7 +1,7 @@
 """The budget certificate of a run, read back from `budget.json`.
 
 A comparison at unequal budgets says nothing, so it is refused (`phaser.memory.certificate`), not
-annotated. `sequential` and `joint` keep no memory and are exempt as long as theirs is empty.
+annotated. `sequential`, `ewc` and `joint` keep no memory: exempt as long as theirs is empty.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from phaser.core.errors import BrokenFile
 from phaser.report.fields import as_list, as_object, read_object, text, whole
 
-WITHOUT_MEMORY = ("sequential", "joint")
+WITHOUT_MEMORY = ("sequential", "ewc", "joint")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
