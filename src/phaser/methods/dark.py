@@ -18,6 +18,8 @@ from phaser.methods.penalty import (
     Tensor,
     TrainingStep,
     check_weight,
+    places_of,
+    refs_at,
     required,
 )
 
@@ -56,8 +58,11 @@ class Dark:
         starts = range(0, len(done.kept), CHUNK)
         with torch.no_grad():
             said = [outputs(done.batch(done.kept[start : start + CHUNK])) for start in starts]
-        places = torch.tensor([(ref.demo, ref.frame) for ref in done.kept])
-        return {**left, f"outputs/{done.task}": torch.cat(said), f"places/{done.task}": places}
+        return {
+            **left,
+            f"outputs/{done.task}": torch.cat(said),
+            f"places/{done.task}": places_of(done.kept),
+        }
 
 
 def stored_outputs(left: Left) -> dict[FrameRef, Float[Tensor, "chunk action"]]:
@@ -66,8 +71,7 @@ def stored_outputs(left: Left) -> dict[FrameRef, Float[Tensor, "chunk action"]]:
     for name, places in left.items():
         kind, _, task = name.partition("/")
         if kind == "places":
-            refs = [FrameRef(task, demo, frame) for demo, frame in places.tolist()]
-            found |= zip(refs, left[f"outputs/{task}"], strict=True)
+            found |= zip(refs_at(task, places), left[f"outputs/{task}"], strict=True)
     return found
 
 

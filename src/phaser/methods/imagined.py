@@ -28,6 +28,8 @@ from phaser.methods.penalty import (
     Rows,
     Tensor,
     check_weight,
+    places_of,
+    refs_at,
     required,
 )
 
@@ -72,7 +74,7 @@ class Imagined:
         beside = replace(kept, states=kept.states + self.state_noise * deviation * noise)
         return {
             **left,
-            f"places/{done.task}": torch.tensor([(ref.demo, ref.frame) for ref in done.kept]),
+            f"places/{done.task}": places_of(done.kept),
             f"states/{done.task}": beside.states,
             f"actions/{done.task}": _answers(done.policy, beside),
         }
@@ -91,9 +93,9 @@ class Imagined:
         near: dict[FrameRef, int] = {}
         shown: list[FrameRef] = []
         for task in tasks:
-            for demo, frame in left[f"places/{task}"].tolist():
-                near[FrameRef(task, demo, frame)] = len(shown)
-                shown += [FrameRef(task, demo, frame)] * self.copies
+            for ref in refs_at(task, left[f"places/{task}"]):
+                near[ref] = len(shown)
+                shown += [ref] * self.copies
         rows.imagine(
             TASK, shown, {kind: [left[f"{kind}/{task}"] for task in tasks] for kind in OWN}
         )

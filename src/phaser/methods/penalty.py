@@ -102,6 +102,17 @@ def trained_weights(policy: Penalised) -> dict[str, Any]:
     return {name: weight for name, weight in policy.named_parameters() if weight.requires_grad}
 
 
+def places_of(refs: Sequence[FrameRef]) -> Tensor:
+    """Where frames of one task are, for what the task leaves."""
+    import torch
+
+    return torch.tensor([(ref.demo, ref.frame) for ref in refs])
+
+
+def refs_at(task: str, places: Tensor) -> list[FrameRef]:
+    return [FrameRef(task, demo, frame) for demo, frame in places.tolist()]
+
+
 def required(policy: Penalised, name: str, *, rule: str) -> Callable[[Any], Tensor]:
     """A function of the policy that a rule cannot do without."""
     found: Callable[[Any], Tensor] | None = getattr(policy, name, None)
