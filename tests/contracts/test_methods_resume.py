@@ -19,6 +19,7 @@ from phaser.experiments import resume
 from phaser.experiments.learner import PolicyLearner
 from phaser.experiments.position import Position
 from phaser.experiments.resume import Checkpoints
+from phaser.methods.imagined import Imagined
 from phaser.methods.table import METHODS
 from phaser.routing.adaptive import Adaptive
 from phaser.routing.max_interference import MaxInterference
@@ -48,12 +49,15 @@ class Interrupted(BaseException):
 
 
 def often(method):
-    """The method, asking the policy so often that five steps hold several answers."""
+    """The method, asking the policy so often that five steps hold several answers, and of all
+    earlier tasks where it asks in their scenes."""
     if isinstance(method.draw, MaxInterference):
         every = min(method.draw.refresh_every, 2)
         return replace(method, draw=replace(method.draw, refresh_every=every, num_cached=4))
     if isinstance(method.draw, Adaptive):
         return replace(method, draw=replace(method.draw, measure_every=2))
+    if isinstance(method.penalty, Imagined):
+        return replace(method, penalty=replace(method.penalty, same_scene=-2.0))
     return method
 
 

@@ -1,11 +1,13 @@
 """Frames per phase: equal, exact, never beyond what a phase has."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from phaser.core.errors import BadInput
-from phaser.memory.allocation import allocate
+from phaser.memory.allocation import allocate, allocate_by_root
 
 
 def test_equal_shares_when_they_divide():
@@ -53,3 +55,23 @@ def test_the_sum_is_exact_and_no_phase_is_starved(data, capacities):
     floor = total // len(open_phases)
     assert all(counts[phase] >= min(floor, capacities[phase]) for phase in open_phases)
     assert zero is None or counts[zero] == 0
+
+
+def test_by_the_root_a_phase_four_times_as_long_has_twice_as_many_frames():
+    assert allocate_by_root(12, [400, 100, 100, 400]) == [4, 2, 2, 4]
+    assert allocate_by_root(20, [90, 90]) == [10, 10]
+    # Never none, never more than there are.
+    assert allocate_by_root(4, [10_000, 1, 1]) == [2, 1, 1]
+    assert allocate_by_root(60, [3, 100]) == [3, 57]
+    with pytest.raises(BadInput, match="smaller than the 3 phases"):
+        allocate_by_root(2, [5, 5, 5])
+
+
+@given(capacities=st.lists(st.integers(1, 300), min_size=1, max_size=8), data=st.data())
+def test_by_the_root_the_sum_is_exact_and_longer_phases_have_no_fewer(capacities, data):
+    total = data.draw(st.integers(len(capacities), sum(capacities)))
+    counts = allocate_by_root(total, capacities)
+    assert sum(counts) == total
+    assert all(1 <= count <= room for count, room in zip(counts, capacities, strict=True))
+    ordered = sorted(zip(capacities, counts, strict=True))
+    assert all(one[1] <= other[1] + 1 for one, other in pairwise(ordered))

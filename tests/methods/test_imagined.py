@@ -1,4 +1,4 @@
-"""Imagined frames: recorded images, the policy's own actions, less drift between kept ones."""
+"""Imagined frames: moved images, the policy's own actions, less drift between kept ones."""
 
 from dataclasses import replace
 
@@ -11,12 +11,16 @@ from small_policy import Small, finished, table
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
 from phaser.core.measurements import Measurements, Passes
+from phaser.core.memory import Memory
 from phaser.core.streams import Streams
 from phaser.experiments.learner import PolicyLearner
-from phaser.methods.imagined import TASK, Imagined
+from phaser.methods.imagined import BESIDE, Imagined
+from phaser.methods.moved import moved
+from phaser.methods.penalty import BegunTask
 from phaser.methods.table import METHODS
 from phaser.testing.made_up import made_up_task
 from phaser.training.fit import Fit
+from phaser.training.frames import FrameTable
 from phaser.training.stream import learn_stream
 
 STREAMS = Streams(0)
@@ -36,86 +40,144 @@ class Drawn:
         return np.full(3, 1 / 3)
 
 
+def task_begins(frames, policy, name="push", memory=None):
+    return BegunTask(
+        task=made_up_task(name),
+        policy=policy,
+        memory=memory or Memory(),
+        frames=frames.tasks[name].refs(name),
+        rows=frames,
+        stream=STREAM,
+    )
+
+
 @pytest.fixture
 def begun():
-    """Two tasks are learnt, a third begins."""
+    """Two tasks are learnt, a third begins; only frames beside stored ones are imagined."""
     frames, policy, left, kept = table("lift", "pour", "push"), Small(), {}, []
-    rule = Imagined(copies=3)
+    rule = Imagined(share=0.3, copies=3, state_noise=0.2, asked_share=0.0)
     for name in ("lift", "pour"):
         done = finished(policy, frames, name, num_kept=5)
         left, kept = rule.after_task(left, done), [*kept, *done.kept]
-    return rule, frames, policy, left, kept
+    return rule, task_begins(frames, policy), left, kept
 
 
 def test_what_is_left_is_the_policys_own_answer_beside_the_kept_frames(begun):
-    _, frames, policy, left, kept = begun
+    _, task, left, kept = begun
     lift = [ref for ref in kept if ref.task == "lift"]
-    batch = frames.batch([ref for ref in lift for _ in range(3)])
+    batch = task.rows.batch([ref for ref in lift for _ in range(3)])
     states = left["states/lift"]
     assert (states != batch.states).any(1).all()
     spread = (states - batch.states).std(0) / batch.states.std(0)
     assert ((spread > 0.08) & (spread < 0.4)).all()
-    said = policy.outputs(replace(batch, states=states)).detach()
+    said = task.policy.outputs(replace(batch, states=states)).detach()
     assert torch.equal(left["actions/lift"], said)
 
 
 def test_frames_give_way_to_frames_beside_them(begun):
-    rule, frames, policy, left, kept = begun
-    sampler = rule.imagined(Drawn(kept), left, frames, STREAM)
+    rule, task, left, kept = begun
+    sampler = rule.imagined(Drawn(kept), left, task)
     pairs = zip(Drawn(kept).next(600, 0), sampler.next(600, 0), strict=True)
     replaced = [(old, new) for old, new in pairs if old != new]
     assert 0.25 < len(replaced) / 600 < 0.35
-    assert {ref.task for _, ref in replaced} == {TASK}
-    assert len({ref.frame for _, ref in replaced}) == 3 * len(kept)
-    assert [frames.imagined[TASK].shown[new.frame] for _, new in replaced] == [
-        old for old, _ in replaced
-    ]
-    before, after = (frames.batch(refs) for refs in zip(*replaced, strict=True))
+    assert {new.task for _, new in replaced} == {BESIDE + "lift", BESIDE + "pour"}
+    assert len({new for _, new in replaced}) == 3 * len(kept)
+    shown = [task.rows.imagined[new.task].shown[new.frame] for _, new in replaced]
+    assert shown == [old for old, _ in replaced]
+    before, after = (task.rows.batch(refs) for refs in zip(*replaced, strict=True))
     assert torch.equal(before.language, after.language)
     assert torch.equal(before.valid, after.valid)
     assert (before.states != after.states).any(1).all()
     with torch.no_grad():
-        assert torch.allclose(policy.outputs(after), after.actions, atol=1e-6)
+        assert torch.allclose(task.policy.outputs(after), after.actions, atol=1e-6)
     assert sampler.weights().tolist() == Drawn(kept).weights().tolist()
 
 
 def test_recorded_and_imagined_frames_mix_in_any_order(begun):
-    rule, frames, _, left, kept = begun
-    rule.imagined(Drawn(kept), left, frames, STREAM)
-    refs = [FrameRef(TASK, 0, 4), kept[7], FrameRef(TASK, 0, 0), kept[0]]
-    batch = frames.batch(refs)
+    rule, task, left, kept = begun
+    rule.imagined(Drawn(kept), left, task)
+    refs = [FrameRef(BESIDE + "pour", 0, 4), kept[7], FrameRef(BESIDE + "lift", 0, 0), kept[0]]
+    batch = task.rows.batch(refs)
     for row, ref in enumerate(refs):
-        alone = frames.batch([ref])
+        alone = task.rows.batch([ref])
         assert torch.equal(alone.states[0], batch.states[row])
         assert torch.equal(alone.actions[0], batch.actions[row])
 
 
 def test_the_same_step_gives_the_same_frames_and_a_share_of_zero_none(begun):
-    rule, frames, _, left, kept = begun
-    sampler = rule.imagined(Drawn(kept), left, frames, STREAM)
+    rule, task, left, kept = begun
+    sampler = rule.imagined(Drawn(kept), left, task)
     assert sampler.next(32, 7) == sampler.next(32, 7)
     assert sampler.next(32, 7) != sampler.next(32, 8)
     none = replace(rule, share=0.0)
-    assert none.imagined(Drawn(kept), left, frames, STREAM).next(32, 7) == Drawn(kept).next(32, 7)
+    assert none.imagined(Drawn(kept), left, task).next(32, 7) == Drawn(kept).next(32, 7)
 
 
 def test_nothing_is_imagined_before_a_task_is_finished(begun):
-    rule, frames, policy, _, kept = begun
+    rule, task, _, kept = begun
     drawn = Drawn(kept)
-    assert rule.imagined(drawn, {}, frames, STREAM) is drawn
-    assert rule.after_task({}, replace(finished(policy, frames, "lift"), kept=[])) == {}
+    assert rule.imagined(drawn, {}, task) is drawn
+    assert rule.after_task({}, replace(finished(task.policy, task.rows, "lift"), kept=[])) == {}
 
 
-def test_a_draw_that_measures_and_a_share_above_one_are_refused(begun):
-    rule, frames, _, left, kept = begun
+def test_a_draw_that_measures_and_shares_above_one_are_refused(begun):
+    rule, task, left, kept = begun
     sampler = Drawn(kept)
     sampler.measured, sampler.passes, sampler.after_step = Measurements(), Passes(), print
     with pytest.raises(BadInput, match="a draw that measures"):
-        rule.imagined(sampler, left, frames, STREAM)
-    with pytest.raises(BadInput, match=r"share 1\.5"):
-        Imagined(share=1.5)
+        rule.imagined(sampler, left, task)
+    with pytest.raises(BadInput, match=r"share 0\.9, asked_share 0\.2"):
+        Imagined(share=0.9, asked_share=0.2)
     with pytest.raises(BadInput, match="copies 0"):
         Imagined(copies=0)
+    with pytest.raises(BadInput, match=r"image_shift -1\.0"):
+        Imagined(image_shift=-1.0)
+
+
+def with_maps(frames):
+    """The same tasks, seen as maps of six by eight, each frame another."""
+    rng = np.random.default_rng(0)
+    new = {
+        name: replace(one, inputs={"map": rng.random((one.num_frames, 2, 6, 8)).astype(np.float16)})
+        for name, one in frames.tasks.items()
+    }
+    return FrameTable(new)
+
+
+def test_images_beside_stored_ones_are_moved_and_again_the_same_when_taken_up_again():
+    frames, policy = with_maps(table("lift", "push")), Small()
+    done = finished(policy, frames, "lift", num_kept=5)
+    rule = Imagined(copies=3, asked_share=0.0)
+    left = rule.after_task({}, done)
+    again = with_maps(table("lift", "push"))
+    for rows in (frames, again):
+        rule.imagined(Drawn(done.kept), left, task_begins(rows, policy))
+    refs = [FrameRef(BESIDE + "lift", 0, k) for k in range(15)]
+    still = frames.batch([ref for ref in done.kept for _ in range(3)]).inputs
+    beside = frames.batch(refs).inputs["map"]
+    assert (beside != still["map"]).flatten(1).any(1).all()
+    assert torch.equal(beside, moved(still, left["moves/lift"])["map"])
+    assert torch.equal(beside, again.batch(refs).inputs["map"])
+    assert left["moves/lift"].abs().max() <= rule.image_shift
+
+
+def test_a_move_shifts_an_image_repeats_its_edge_and_leaves_vectors_alone():
+    image = torch.arange(12.0).view(1, 1, 3, 4).repeat(2, 1, 1, 1)
+    vector = torch.ones(2, 5)
+    moves = torch.tensor([[0.0, 0.25], [1 / 3, -0.125]])
+    new = moved({"image": image, "vector": vector}, moves)
+    assert new["vector"] is vector
+    assert new["image"][0, 0].tolist() == [[1, 2, 3, 3], [5, 6, 7, 7], [9, 10, 11, 11]]
+    assert torch.allclose(
+        new["image"][1, 0],
+        torch.tensor([[4, 4.5, 5.5, 6.5], [8, 8.5, 9.5, 10.5], [8, 8.5, 9.5, 10.5]]),
+        atol=1e-5,
+    )
+    assert torch.equal(moved({"image": image}, torch.zeros(2, 2))["image"], image)
+    pixels = image[:, 0, :, :, None].repeat(1, 1, 1, 3).to(torch.uint8)
+    colours = moved({"pixels": pixels}, moves)["pixels"]
+    assert torch.equal(colours[0, :, :, 1], new["image"][0, 0].to(torch.uint8))
+    assert colours.dtype == torch.uint8
 
 
 def test_rows_that_do_not_fit_the_frames_shown_are_refused():
@@ -123,7 +185,7 @@ def test_rows_that_do_not_fit_the_frames_shown_are_refused():
     refs = frames.tasks["lift"].refs("lift")[:3]
     batch = frames.batch(refs)
     with pytest.raises(BadInput, match="2 frames are shown"):
-        frames.imagine("x", refs[:2], {"states": [batch.states], "actions": [batch.actions]})
+        frames.imagine("x", refs[:2], {"states": batch.states, "actions": batch.actions})
 
 
 def final_drift(name):

@@ -41,7 +41,9 @@ def test_named_lists_hold_known_tasks_once() -> None:
         assert set(names) <= set(INSTRUCTIONS)
     assert LISTS["metaworld-cw10"][0] == "hammer"
     assert LISTS["metaworld-cw10"][-1] == "peg-unplug-side"
-    assert len(LISTS["metaworld-10"]) == len(LISTS["metaworld-cw10"]) == 10
+    assert {len(names) for names in LISTS.values()} == {10}
+    confirming = set(LISTS["metaworld-alt"]) | set(LISTS["metaworld-confirm"])
+    assert len(confirming | set(LISTS["metaworld-10"])) == 30
 
 
 def test_unknown_tasks_lists_and_orders_name_the_nearest(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from phaser.core.memory import Bucket, Memory, PreparedTask
 from phaser.core.streams import Stream
 from phaser.experiments.prepare import TaskMaterial
 from phaser.experiments.run import Run, settings_of
-from phaser.memory.certificate import Row, phase_rows, stride_of
+from phaser.memory.certificate import Row, phase_rows, shares_equally, stride_of
 from phaser.memory.codecs import ImageCodec
 from phaser.memory.manifest import MANIFEST
 from phaser.memory.sample import NewTask
@@ -94,8 +94,8 @@ class KeptFrames:
         ]
 
     def _phase_rows(self, task: PreparedTask, buckets: Sequence[Bucket]) -> list[Row]:
-        stride = stride_of(self.run.method.keep)
-        return phase_rows(task, buckets, stride=stride)
+        keep = self.run.method.keep
+        return phase_rows(task, buckets, stride=stride_of(keep), equal=shares_equally(keep))
 
     def _require_same(
         self, task: str, buckets: Sequence[Bucket], source: Mapping[str, str]

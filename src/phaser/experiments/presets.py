@@ -37,6 +37,10 @@ def _metaworld_alt() -> Run:
     return Run(preset="metaworld-alt", suite=MetaWorld(task_list="metaworld-alt"))
 
 
+def _metaworld_confirm() -> Run:
+    return Run(preset="metaworld-confirm", suite=MetaWorld(task_list="metaworld-confirm"))
+
+
 def _metaworld_cw10() -> Run:
     return Run(
         preset="metaworld-cw10",
@@ -67,6 +71,10 @@ PRESETS = {
     "metaworld-alt": Preset(
         summary="ten other tasks, to confirm what was found on the first ten",
         make=_metaworld_alt,
+    ),
+    "metaworld-confirm": Preset(
+        summary="ten tasks of neither list, on which nothing was ever chosen",
+        make=_metaworld_confirm,
     ),
     "metaworld-cw10": Preset(
         summary="Continual World's ten tasks in its order; hard for a tiny policy",

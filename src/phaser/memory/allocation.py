@@ -33,6 +33,24 @@ def allocate(total: int, capacities: Sequence[int], *, zero: int | None = None) 
     return counts
 
 
+def allocate_by_root(total: int, capacities: Sequence[int]) -> list[int]:
+    """Frames per phase by the square root of what it offers: between equal and by length."""
+    _check(total, capacities, None)
+    roots = [room**0.5 for room in capacities]
+    wanted = [total * root / sum(roots) for root in roots]
+    counts = [min(room, max(1, int(share))) for share, room in zip(wanted, capacities, strict=True)]
+    while (remaining := total - sum(counts)) != 0:
+        change = 1 if remaining > 0 else -1
+        open_phases = [
+            phase
+            for phase, room in enumerate(capacities)
+            if (counts[phase] < room if change > 0 else counts[phase] > 1)
+        ]
+        phase = max(open_phases, key=lambda phase: change * (wanted[phase] - counts[phase]))
+        counts[phase] += change
+    return counts
+
+
 def _check(total: int, capacities: Sequence[int], zero: int | None) -> None:
     if zero is not None and not 0 <= zero < len(capacities):
         raise BadInput(f"phase {zero} cannot be left empty: the task has {len(capacities)} phases")

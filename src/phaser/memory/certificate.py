@@ -16,11 +16,14 @@ Row = dict[str, Any]
 """One phase of one task: `task`, `index`, `label`, `frames`, `candidates`, and where known more."""
 
 
-def phase_rows(task: PreparedTask, buckets: Sequence[Bucket], *, stride: int | None) -> list[Row]:
+def phase_rows(
+    task: PreparedTask, buckets: Sequence[Bucket], *, stride: int | None, equal: bool = True
+) -> list[Row]:
     """What each phase of a task offered and holds; phases without frames appear with 0.
 
     `stride` is that of a rule that shares a budget among phases; None stands for a rule that knows
-    no phases, whose candidates are all frames and whose phases have no share to miss or exceed.
+    no phases, whose candidates are all frames. Only phases with `equal` shares can miss or exceed
+    theirs.
     """
     held = {bucket.phase: len(bucket.frames) for bucket in buckets}
     ids = task.phase_ids()
@@ -35,7 +38,7 @@ def phase_rows(task: PreparedTask, buckets: Sequence[Bucket], *, stride: int | N
         }
         for phase, frames in zip(ids, counts, strict=True)
     ]
-    if stride is not None:
+    if stride is not None and equal:
         share = sum(counts) // len(counts)
         for row in rows:
             row["share"] = share
@@ -47,6 +50,10 @@ def phase_rows(task: PreparedTask, buckets: Sequence[Bucket], *, stride: int | N
 def stride_of(keep: Keep) -> int | None:
     """The stride of a rule that shares a budget among phases; None where a rule knows none."""
     return getattr(keep, "stride", None)
+
+
+def shares_equally(keep: Keep) -> bool:
+    return getattr(keep, "shares", "equal") == "equal"
 
 
 def certificate(rows: Sequence[Row]) -> dict[str, Any]:

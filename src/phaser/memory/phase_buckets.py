@@ -1,4 +1,4 @@
-"""Keep equally many frames of every phase, however short it is (paper 3.2)."""
+"""Keep frames of every phase, however short it is (paper 3.2)."""
 
 from __future__ import annotations
 
@@ -11,23 +11,27 @@ from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
 from phaser.core.memory import Bucket, PreparedTask
 from phaser.core.streams import Stream
-from phaser.memory.allocation import allocate
+from phaser.memory.allocation import allocate, allocate_by_root
 from phaser.memory.farthest import farthest_points
 from phaser.memory.frame_vectors import frame_vectors
 from phaser.memory.frames import DemoFrames, check_budget, frames_of_phase, into_buckets
 from phaser.memory.herding import herding_order
 from phaser.memory.spread import denser_at_changes, even_frames, random_frames
 
+Shares = Literal["equal", "root"]
 Within = Literal["even", "random", "spread", "herding", "boundary"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PhaseBuckets:
-    """Phase-centric capacity allocation: a fixed, equal share per phase."""
+    """Phase-centric capacity allocation: every phase has a share, however short it is."""
 
     frames_per_task: int = 20
     stride: int = 3
     """Δ of the paper: neighbouring frames are nearly the same, one in three is a candidate."""
+    shares: Shares = "equal"
+    """As many frames of every phase (equal, the paper), or by the square root of its length (root):
+    a short phase still has more than its time, a long one loses less."""
     within: Within = "even"
     """Frames inside a phase: on a grid over its progress (even), uniformly at random (random, the
     paper), as unlike each other as possible (spread), their mean closest to the phase's (herding),
@@ -41,6 +45,10 @@ class PhaseBuckets:
         check_budget(self.frames_per_task)
         if self.stride < 1:
             raise BadInput(f"stride {self.stride}; expected at least 1")
+        if self.shares not in get_args(Shares):
+            raise BadInput(f"shares {self.shares!r}; expected one of {', '.join(get_args(Shares))}")
+        if self.shares == "root" and self.zero_phase is not None:
+            raise BadInput("the zero-budget control needs equal shares; leave zero_phase out")
         if self.within not in get_args(Within):
             raise BadInput(f"within {self.within!r}; expected one of {', '.join(get_args(Within))}")
 
@@ -50,7 +58,11 @@ class PhaseBuckets:
         ]
         capacities = [sum(len(frames) for frames in per_demo) for per_demo in candidates]
         try:
-            counts = allocate(self.frames_per_task, capacities, zero=self.zero_phase)
+            counts = (
+                allocate(self.frames_per_task, capacities, zero=self.zero_phase)
+                if self.shares == "equal"
+                else allocate_by_root(self.frames_per_task, capacities)
+            )
         except BadInput as error:
             raise BadInput(f"task {task.task.name!r}: {error}") from error
         rng = stream()

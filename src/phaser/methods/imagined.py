@@ -1,16 +1,17 @@
-"""Rehearse beside what was recorded: stored images with another state and the policy's own answer.
+"""Rehearse beside what was recorded: what the policy itself did before it learnt anything else.
 
-A few stored frames are soon known by heart, and what the policy does beside them drifts. A frame
-beside a stored one costs no image: it shows the same one with noise on the state, and its actions
-are those of the policy that had just learnt the task. All of it is done when a task ends; a
-training step costs as before.
+A few stored frames are soon known by heart, and what the policy does beside them drifts. Two kinds
+of frames hold it there and cost no stored image. A frame *beside* a stored one shows it moved by a
+little, with noise on the state; its actions are those of the policy that had just learnt the task.
+A frame is *asked* of the new task where its scene is that of an earlier one: the new frame under
+the earlier instruction, with what the policy answers before it learns the new motion. All of it is
+done between tasks; a training step costs as before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -19,44 +20,60 @@ from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
 from phaser.core.ports import MeasuringSampler, Sampler
 from phaser.core.streams import Stream
+from phaser.methods.answers import answers
+from phaser.methods.asked import asked_frames
+from phaser.methods.moved import moved
 from phaser.methods.no_penalty import NoPenalty
 from phaser.methods.penalty import (
+    BegunTask,
     FinishedTask,
     Left,
     Penalised,
     Penalty,
     Rows,
-    Tensor,
     check_weight,
     places_of,
     refs_at,
     required,
 )
 
-TASK = "imagined frames"
-"""The name under which they are looked up; with a space no task can have it."""
-
-OWN = ("states", "actions")
-"""What a frame beside another has of its own; image, instruction and length of chunk are shared."""
+BESIDE = "beside "
+"""Before a task's name, frames beside its own; with a space no task can have such a name."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Imagined:
-    """Some rehearsed frames give way to frames beside them, drawn anew every step."""
+    """Some rehearsed frames give way to imagined ones, drawn anew every step."""
 
-    share: float = 0.3
-    """Of the rehearsed frames; the others stay as they were recorded."""
-    copies: int = 5
+    share: float = 0.4
+    """Of the rehearsed frames, how many give way to a frame beside them."""
+    copies: int = 10
     """How many frames beside each stored one."""
-    state_noise: float = 0.2
+    state_noise: float = 0.1
     """In deviations of the state over the kept frames of the task."""
+    image_shift: float = 0.08
+    """How far an image is moved at most, across and down, as a share of its size."""
+    asked_share: float = 0.2
+    """Of the rehearsed frames, how many give way to frames of the new task under the instruction
+    of an earlier one in the same scene; none where no earlier task shares the scene."""
+    same_scene: float = 0.3
+    """Two tasks share a scene if the cosine of their mean visual prototypes, less the mean of all
+    tasks, is above this."""
+    questions: int = 100
+    """How many frames of the new task are asked, for each earlier one in its scene."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.share <= 1:
-            raise BadInput(f"share {self.share}; expected a share between 0 and 1")
-        if self.copies < 1:
-            raise BadInput(f"copies {self.copies}; expected at least 1")
+        if min(self.share, self.asked_share) < 0 or self.share + self.asked_share > 1:
+            raise BadInput(
+                f"share {self.share}, asked_share {self.asked_share}; expected 0 or more each, "
+                "and together at most 1"
+            )
+        if min(self.copies, self.questions) < 1:
+            raise BadInput(
+                f"copies {self.copies}, questions {self.questions}; expected at least 1 each"
+            )
         check_weight("state_noise", self.state_noise)
+        check_weight("image_shift", self.image_shift)
 
     def for_task(self, policy: Penalised, left: Left) -> Penalty:
         required(policy, "outputs", rule="Imagined")
@@ -69,37 +86,50 @@ class Imagined:
         if not done.kept:
             return left
         kept = done.batch([ref for ref in done.kept for _ in range(self.copies)])
-        noise = torch.from_numpy(done.stream().standard_normal(kept.states.shape)).float()
+        rng = done.stream()
+        noise = torch.from_numpy(rng.standard_normal(kept.states.shape)).float()
+        moves = torch.from_numpy(rng.uniform(-1, 1, (self.copies, 2))).float() * self.image_shift
         deviation = kept.states.std(0, correction=0)
-        beside = replace(kept, states=kept.states + self.state_noise * deviation * noise)
-        return {
-            **left,
-            f"places/{done.task}": places_of(done.kept),
-            f"states/{done.task}": beside.states,
-            f"actions/{done.task}": _answers(done.policy, beside),
+        states = kept.states + self.state_noise * deviation * noise
+        beside = replace(kept, inputs=moved(kept.inputs, moves), states=states)
+        new = {
+            "places": places_of(done.kept),
+            "moves": moves,
+            "states": states,
+            "actions": answers(done.policy, beside),
         }
+        return {**left, **{f"{kind}/{done.task}": value for kind, value in new.items()}}
 
-    def imagined(self, sampler: Sampler, left: Left, rows: Rows, stream: Stream) -> Sampler:
+    def imagined(self, sampler: Sampler, left: Left, begun: BegunTask) -> Sampler:
         """The sampler, some of whose frames give way."""
         if isinstance(sampler, MeasuringSampler):
             raise BadInput(
                 f"imagined frames beside a draw that measures ({type(sampler).__name__}); "
                 "choose a draw by fixed weights"
             )
-        # Sorted: tensors come back from a file in another order than they were left in.
-        tasks = sorted(name.removeprefix("places/") for name in left if name.startswith("places/"))
+        tasks = [name.removeprefix("places/") for name in left if name.startswith("places/")]
         if not tasks:
             return sampler
-        near: dict[FrameRef, int] = {}
-        shown: list[FrameRef] = []
+        near: dict[FrameRef, FrameRef] = {}
         for task in tasks:
-            for ref in refs_at(task, left[f"places/{task}"]):
-                near[ref] = len(shown)
-                shown += [ref] * self.copies
-        rows.imagine(
-            TASK, shown, {kind: [left[f"{kind}/{task}"] for task in tasks] for kind in OWN}
+            kept = refs_at(task, left[f"places/{task}"])
+            near |= {ref: FrameRef(BESIDE + task, 0, k * self.copies) for k, ref in enumerate(kept)}
+            # Frames of earlier tasks are there already, unless the run was taken up again.
+            if BESIDE + task not in begun.rows:
+                self._put_beside(begun.rows, task, kept, left)
+        asked: Sequence[FrameRef] = ()
+        if self.asked_share:
+            asked = asked_frames(begun, same_scene=self.same_scene, count=self.questions)
+        return ImaginedSampler(
+            drawn=sampler, rule=self, near=near, asked=asked, stream=begun.stream
         )
-        return ImaginedSampler(drawn=sampler, rule=self, near=near, stream=stream)
+
+    def _put_beside(self, rows: Rows, task: str, kept: Sequence[FrameRef], left: Left) -> None:
+        shown = [ref for ref in kept for _ in range(self.copies)]
+        own = {kind: left[f"{kind}/{task}"] for kind in ("states", "actions")}
+        if self.image_shift:
+            own |= moved(rows.batch(shown).inputs, left[f"moves/{task}"])
+        rows.imagine(BESIDE + task, shown, own)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -108,30 +138,24 @@ class ImaginedSampler:
 
     drawn: Sampler
     rule: Imagined
-    near: Mapping[FrameRef, int]
+    near: Mapping[FrameRef, FrameRef]
     """Of every stored frame, the first of those beside it."""
+    asked: Sequence[FrameRef]
     stream: Stream
 
     def next(self, count: int, step: int) -> Sequence[FrameRef]:
         refs = self.drawn.next(count, step)
         uniforms = self.stream.uniforms(2 * len(refs), step=step).tolist()
-        pairs = zip(refs, uniforms[: len(refs)], uniforms[len(refs) :], strict=True)
-        return [
-            FrameRef(TASK, 0, self.near[ref] + int(place * self.rule.copies))
-            if give_way < self.rule.share
-            else ref
-            for ref, give_way, place in pairs
-        ]
+        draws = zip(refs, uniforms[: len(refs)], uniforms[len(refs) :], strict=True)
+        return [self._instead(*draw) for draw in draws]
 
     def weights(self) -> Float[np.ndarray, "buckets"]:
         return self.drawn.weights()
 
-
-def _answers(policy: Any, batch: Any) -> Float[Tensor, "batch chunk action"]:
-    import torch
-
-    from phaser.methods.evaluating import evaluating
-
-    with torch.no_grad(), evaluating(policy):
-        answers: Tensor = policy.outputs(batch)
-    return answers
+    def _instead(self, ref: FrameRef, kind: float, place: float) -> FrameRef:
+        if kind < self.rule.share:
+            first = self.near[ref]
+            return FrameRef(first.task, 0, first.frame + int(place * self.rule.copies))
+        if self.asked and kind < self.rule.share + self.rule.asked_share:
+            return self.asked[int(place * len(self.asked))]
+        return ref

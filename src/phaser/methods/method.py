@@ -20,13 +20,14 @@ from phaser.methods.projected import Projected
 from phaser.routing.adaptive import Adaptive
 from phaser.routing.balanced import Balanced
 from phaser.routing.by_loss import ByLoss
+from phaser.routing.finding import Finding
 from phaser.routing.max_interference import MaxInterference
 from phaser.routing.nothing import NoDraw
 from phaser.routing.routed import Routed
 from phaser.routing.uniform import Uniform
 
 KeepRule = Reservoir | Even | PhaseBuckets | Herding | Nothing
-DrawRule = Uniform | Balanced | Routed | Adaptive | ByLoss | MaxInterference | NoDraw
+DrawRule = Uniform | Balanced | Finding | Routed | Adaptive | ByLoss | MaxInterference | NoDraw
 PenaltyRule = NoPenalty | Distil | Dark | Projected | Elastic | Imagined
 
 

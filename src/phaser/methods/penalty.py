@@ -15,6 +15,7 @@ from jaxtyping import Float
 
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
+from phaser.core.memory import Memory, PreparedTask
 from phaser.core.ports import Sampler
 from phaser.core.streams import Stream
 
@@ -54,6 +55,22 @@ class TrainingStep:
     """Of a tensor over all processes."""
 
 
+@runtime_checkable
+class Rows(Protocol):
+    """All frames that a run can be trained on."""
+
+    def __contains__(self, task: str) -> bool: ...
+
+    def batch(self, refs: Sequence[FrameRef]) -> Any:
+        """Frames as the policy takes them."""
+        ...
+
+    def imagine(self, name: str, shown: Sequence[FrameRef], own: Mapping[str, Tensor]) -> None:
+        """From now on, frames 0, 1, … of a task of that name are the frames shown, but for what
+        they have of their own, by the names that a batch has for it."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class FinishedTask:
     """A task that was just learnt, and the policy as it is now."""
@@ -69,23 +86,25 @@ class FinishedTask:
     stream: Stream
 
 
-@runtime_checkable
-class Rows(Protocol):
-    """All frames that a run can be trained on."""
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class BegunTask:
+    """A task that is about to be learnt, and the policy as it is before."""
 
-    def imagine(
-        self, name: str, shown: Sequence[FrameRef], own: Mapping[str, Sequence[Tensor]]
-    ) -> None:
-        """From now on, frames 0, 1, … of a task of that name are the frames shown, but for what
-        they have of their own: states or actions, in blocks of rows."""
-        ...
+    task: PreparedTask
+    policy: Penalised
+    memory: Memory
+    """Of the tasks before it."""
+    frames: Sequence[FrameRef]
+    """All that the task will be learnt from."""
+    rows: Rows
+    stream: Stream
 
 
 @runtime_checkable
 class Imagining(Protocol):
     """A rule that also changes which frames are rehearsed."""
 
-    def imagined(self, sampler: Sampler, left: Left, rows: Rows, stream: Stream) -> Sampler: ...
+    def imagined(self, sampler: Sampler, left: Left, begun: BegunTask) -> Sampler: ...
 
 
 @runtime_checkable

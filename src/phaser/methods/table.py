@@ -17,6 +17,7 @@ from phaser.methods.projected import Projected
 from phaser.routing.adaptive import Adaptive
 from phaser.routing.balanced import Balanced
 from phaser.routing.by_loss import ByLoss
+from phaser.routing.finding import Finding
 from phaser.routing.max_interference import MaxInterference
 from phaser.routing.nothing import NoDraw
 from phaser.routing.routed import Routed
@@ -31,6 +32,8 @@ _PAPER_ROUTING = Routed(
     centre_vision=False,
     motion_only=False,
 )
+
+_BESIDE = Imagined(share=0.3, copies=5, state_noise=0.2, image_shift=0.0, asked_share=0.0)
 
 METHODS: dict[str, Method] = {
     "sequential": Method(
@@ -157,19 +160,19 @@ METHODS: dict[str, Method] = {
         keep=Even(),
         draw=Uniform(),
         penalty=Imagined(),
-        summary="er-even that also rehearses beside its frames what the policy did there",
+        summary="er-even that also rehearses what the policy itself did beside its frames",
     ),
     "phase-imagined": Method(
         keep=PhaseBuckets(within="even"),
         draw=Uniform(),
-        penalty=Imagined(),
-        summary="phaser-imagined that rehearses all phases alike",
+        penalty=_BESIDE,
+        summary="phase-even that also rehearses stored images with other states",
     ),
     "phaser-imagined": Method(
-        keep=PhaseBuckets(within="even"),
-        draw=Routed(),
+        keep=PhaseBuckets(within="even", shares="root"),
+        draw=Finding(),
         penalty=Imagined(),
-        summary="phaser that also rehearses beside its frames what the policy did there",
+        summary="rehearses most the phases that find the object, and what the policy did itself",
     ),
     "joint": Method(
         keep=Nothing(),

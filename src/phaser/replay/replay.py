@@ -22,7 +22,7 @@ from phaser.core.errors import BadInput
 from phaser.core.memory import PreparedTask
 from phaser.core.ports import Segmenter
 from phaser.core.streams import Streams
-from phaser.memory.certificate import phase_rows, stride_of
+from phaser.memory.certificate import phase_rows, shares_equally, stride_of
 from phaser.memory.codecs import ImageCodec
 from phaser.memory.manifest import MANIFEST
 from phaser.memory.sample import NewTask
@@ -204,7 +204,12 @@ class Replay:
             task=task.task,
             buckets=buckets,
             sample_of=sample_of,
-            phases=phase_rows(task, buckets, stride=stride_of(self.rules.keep)),
+            phases=phase_rows(
+                task,
+                buckets,
+                stride=stride_of(self.rules.keep),
+                equal=shares_equally(self.rules.keep),
+            ),
             source=self._source(recording),
         )
 

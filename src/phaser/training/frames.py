@@ -86,16 +86,16 @@ class FrameTable:
     tasks: dict[str, TaskFrames] = field(default_factory=dict)
     imagined: dict[str, ImaginedFrames] = field(default_factory=dict)
 
-    def imagine(
-        self, name: str, shown: Sequence[FrameRef], own: Mapping[str, Sequence[Tensor]]
-    ) -> None:
+    def __contains__(self, task: str) -> bool:
+        return task in self.tasks or task in self.imagined
+
+    def imagine(self, name: str, shown: Sequence[FrameRef], own: Mapping[str, Tensor]) -> None:
         """From now on, frames 0, 1, … of a task of that name are the frames shown, but for what
-        they have of their own: states or actions, in blocks of rows."""
-        rows = {key: torch.cat([*blocks]) for key, blocks in own.items()}
-        if any(len(value) != len(shown) for value in rows.values()):
-            counts = {key: len(value) for key, value in rows.items()}
+        they have of their own, by the names that a batch has for it."""
+        if any(len(rows) != len(shown) for rows in own.values()):
+            counts = {key: len(rows) for key, rows in own.items()}
             raise BadInput(f"{len(shown)} frames are shown to imagine {counts}")
-        self.imagined[name] = ImaginedFrames(shown=shown, own=rows)
+        self.imagined[name] = ImaginedFrames(shown=shown, own=own)
 
     def batch(self, refs: Sequence[FrameRef]) -> Batch:
         """Gather frames in the order asked for; tasks may mix."""
@@ -111,7 +111,7 @@ class FrameTable:
             where = [k for k, other in enumerate(found) if other is one]
             rows = torch.tensor([refs[k].frame for k in where])
             for key, own in one.own.items():
-                getattr(batch, key)[where] = own[rows]
+                batch[key][where] = own[rows]
         return batch
 
     def _recorded(self, refs: Sequence[FrameRef]) -> Batch:

@@ -11,6 +11,7 @@ from phaser.core.ports import Probe, Sampler
 from phaser.core.streams import Streams
 from phaser.methods.method import Method
 from phaser.methods.penalty import (
+    BegunTask,
     FinishedTask,
     Imagining,
     Left,
@@ -69,8 +70,15 @@ def learn_stream(
         penalty = method.penalty.for_task(learner.policy, left)
         rehearsed: Sampler = sampler
         if isinstance(method.penalty, Imagining):
-            stream = streams.named("imagined", name)
-            rehearsed = method.penalty.imagined(sampler, left, learner.frames, stream)
+            begun = BegunTask(
+                task=task,
+                policy=learner.policy,
+                memory=memory,
+                frames=learner.frames.tasks[name].refs(name),
+                rows=learner.frames,
+                stream=streams.named("imagined", name),
+            )
+            rehearsed = method.penalty.imagined(sampler, left, begun)
         loss = learner.learn(task, rehearsed, penalty)
         past = memory
         buckets = method.keep.select(task, streams.named("keep", name))

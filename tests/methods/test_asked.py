@@ -1,0 +1,104 @@
+"""Frames of a new task under earlier instructions: only in the same scene, answered before it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from small_policy import Small, finished, table
+
+from phaser.core.memory import Memory
+from phaser.core.streams import Streams
+from phaser.methods.asked import ASKED, asked_frames, tasks_in_scene
+from phaser.methods.imagined import Imagined
+from phaser.methods.penalty import BegunTask
+from phaser.methods.table import METHODS
+from phaser.testing.made_up import made_up_task
+
+STREAM = Streams(0).named("imagined")
+SIGHTS = {"lift": (1, 0, 0), "pour": (0, 1, 0), "fold": (0, 0, 1), "push": (1, 0.1, 0)}
+
+
+def seen(name):
+    """A task that looks like its row above."""
+    task = made_up_task(name)
+    sight = np.array(SIGHTS[name], dtype=np.float64)
+    prototypes = tuple(replace(prototype, vision=sight) for prototype in task.prototypes)
+    return replace(task, prototypes=prototypes)
+
+
+def memory_of(*names):
+    memory = Memory()
+    for name in names:
+        keep = METHODS["phase-even"].with_budget(12).keep
+        memory = memory.with_buckets(keep.select(seen(name), Streams(0).named("keep", name)))
+    return memory
+
+
+@pytest.fixture
+def begun():
+    frames = table("lift", "pour", "fold", "push")
+    return BegunTask(
+        task=seen("push"),
+        policy=Small(),
+        memory=memory_of("lift", "pour", "fold"),
+        frames=frames.tasks["push"].refs("push"),
+        rows=frames,
+        stream=STREAM,
+    )
+
+
+def test_only_tasks_that_look_alike_share_a_scene(begun):
+    assert set(tasks_in_scene(begun.memory, begun.task, 0.3)) == {"lift"}
+    assert set(tasks_in_scene(begun.memory, begun.task, -2.0)) == {"lift", "pour", "fold"}
+    # Of two tasks alone nothing says how much tasks differ: none is asked.
+    assert not tasks_in_scene(memory_of("lift"), begun.task, 0.3)
+
+
+def test_new_frames_are_asked_under_the_earlier_instruction_before_they_are_learnt(begun):
+    refs = asked_frames(begun, same_scene=0.3, count=20)
+    assert {ref.task for ref in refs} == {ASKED + "lift"}
+    assert len(refs) == 20
+    asked = begun.rows.batch(refs)
+    shown = begun.rows.batch(begun.rows.imagined[ASKED + "lift"].shown)
+    lift = begun.rows.batch(begun.rows.tasks["lift"].refs("lift")[:1])
+    assert torch.equal(asked.states, shown.states)
+    assert (asked.language == lift.language).all()
+    assert (asked.language != shown.language).all()
+    assert asked.valid.all()
+    with torch.no_grad():
+        assert torch.allclose(begun.policy.outputs(asked), asked.actions, atol=1e-6)
+    # From the first frame to the last, each once.
+    frames = begun.rows.imagined[ASKED + "lift"].shown
+    assert (frames[0], frames[-1]) == (begun.frames[0], begun.frames[-1])
+    assert len(set(frames)) == 20
+
+
+def test_a_short_task_is_asked_each_of_its_frames_once(begun):
+    few = replace(begun, frames=begun.frames[:7])
+    assert len(asked_frames(few, same_scene=0.3, count=20)) == 7
+
+
+class Same:
+    """Draws one stored frame over and over."""
+
+    def __init__(self, ref):
+        self.ref = ref
+
+    def next(self, count, step):
+        return [self.ref] * count
+
+    def weights(self):
+        return np.ones(1)
+
+
+def test_a_share_of_the_rehearsed_frames_is_asked_where_a_scene_is_shared(begun):
+    rule = Imagined(share=0.4, asked_share=0.2, copies=2)
+    done = finished(begun.policy, begun.rows, "lift")
+    left, drawn = rule.after_task({}, done), Same(done.kept[0])
+    tasks = [ref.task for ref in rule.imagined(drawn, left, begun).next(2000, 0)]
+    shares = {name: tasks.count(name) / 2000 for name in set(tasks)}
+    assert shares == pytest.approx({"lift": 0.4, "beside lift": 0.4, ASKED + "lift": 0.2}, abs=0.04)
+    alone = replace(begun, memory=memory_of("pour", "fold"))
+    without = {ref.task for ref in rule.imagined(drawn, left, alone).next(2000, 0)}
+    assert without == {"lift", "beside lift"}
