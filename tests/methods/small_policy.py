@@ -52,7 +52,7 @@ def finished(policy, frames, name, *, num_kept=9):
     return FinishedTask(
         task=name,
         policy=policy,
-        batch=frames.batch,
+        rows=frames,
         frames=refs,
         kept=refs[3::7][:num_kept],
         stream=Streams(0).named("penalty", name),

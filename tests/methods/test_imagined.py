@@ -14,7 +14,7 @@ from phaser.core.measurements import Measurements, Passes
 from phaser.core.memory import Memory
 from phaser.core.streams import Streams
 from phaser.experiments.learner import PolicyLearner
-from phaser.methods.imagined import BESIDE, Imagined
+from phaser.methods.imagined import BESIDE, IMAGINED, Imagined
 from phaser.methods.moved import moved
 from phaser.methods.penalty import BegunTask
 from phaser.methods.table import METHODS
@@ -80,10 +80,11 @@ def test_frames_give_way_to_frames_beside_them(begun):
     pairs = zip(Drawn(kept).next(600, 0), sampler.next(600, 0), strict=True)
     replaced = [(old, new) for old, new in pairs if old != new]
     assert 0.25 < len(replaced) / 600 < 0.35
-    assert {new.task for _, new in replaced} == {BESIDE + "lift", BESIDE + "pour"}
+    assert {new.task for _, new in replaced} == {IMAGINED}
+    assert {(new.frame // 3, kept.index(old)) for old, new in replaced} == {
+        (k, k) for k in range(10)
+    }
     assert len({new for _, new in replaced}) == 3 * len(kept)
-    shown = [task.rows.imagined[new.task].shown[new.frame] for _, new in replaced]
-    assert shown == [old for old, _ in replaced]
     before, after = (task.rows.batch(refs) for refs in zip(*replaced, strict=True))
     assert torch.equal(before.language, after.language)
     assert torch.equal(before.valid, after.valid)
@@ -96,12 +97,17 @@ def test_frames_give_way_to_frames_beside_them(begun):
 def test_recorded_and_imagined_frames_mix_in_any_order(begun):
     rule, task, left, kept = begun
     rule.imagined(Drawn(kept), left, task)
-    refs = [FrameRef(BESIDE + "pour", 0, 4), kept[7], FrameRef(BESIDE + "lift", 0, 0), kept[0]]
+    refs = [FrameRef(IMAGINED, 0, 19), kept[7], FrameRef(BESIDE + "lift", 0, 0), kept[0]]
     batch = task.rows.batch(refs)
     for row, ref in enumerate(refs):
         alone = task.rows.batch([ref])
         assert torch.equal(alone.states[0], batch.states[row])
         assert torch.equal(alone.actions[0], batch.actions[row])
+        assert torch.equal(alone.language[0], batch.language[row])
+    # Fifteen frames beside lift come first.
+    assert torch.equal(
+        batch.states[0], task.rows.batch([FrameRef(BESIDE + "pour", 0, 4)]).states[0]
+    )
 
 
 def test_the_same_step_gives_the_same_frames_and_a_share_of_zero_none(begun):
@@ -153,39 +159,44 @@ def test_images_beside_stored_ones_are_moved_and_again_the_same_when_taken_up_ag
     for rows in (frames, again):
         rule.imagined(Drawn(done.kept), left, task_begins(rows, policy))
     refs = [FrameRef(BESIDE + "lift", 0, k) for k in range(15)]
-    still = frames.batch([ref for ref in done.kept for _ in range(3)]).inputs
+    still = frames.batch(done.kept).inputs
     beside = frames.batch(refs).inputs["map"]
-    assert (beside != still["map"]).flatten(1).any(1).all()
+    assert (beside != still["map"].repeat_interleave(3, 0)).flatten(1).any(1).all()
     assert torch.equal(beside, moved(still, left["moves/lift"])["map"])
     assert torch.equal(beside, again.batch(refs).inputs["map"])
     assert left["moves/lift"].abs().max() <= rule.image_shift
 
 
 def test_a_move_shifts_an_image_repeats_its_edge_and_leaves_vectors_alone():
-    image = torch.arange(12.0).view(1, 1, 3, 4).repeat(2, 1, 1, 1)
-    vector = torch.ones(2, 5)
-    moves = torch.tensor([[0.0, 0.25], [1 / 3, -0.125]])
+    image, vector = torch.arange(12.0).view(1, 1, 3, 4), torch.ones(1, 5)
+    moves = torch.tensor([[0.0, 0.25], [1 / 3, -0.125], [0.0, 0.0]])
     new = moved({"image": image, "vector": vector}, moves)
-    assert new["vector"] is vector
+    assert torch.equal(new["vector"], vector.repeat(3, 1))
     assert new["image"][0, 0].tolist() == [[1, 2, 3, 3], [5, 6, 7, 7], [9, 10, 11, 11]]
     assert torch.allclose(
         new["image"][1, 0],
         torch.tensor([[4, 4.5, 5.5, 6.5], [8, 8.5, 9.5, 10.5], [8, 8.5, 9.5, 10.5]]),
         atol=1e-5,
     )
-    assert torch.equal(moved({"image": image}, torch.zeros(2, 2))["image"], image)
+    assert torch.equal(new["image"][2], image[0])
     pixels = image[:, 0, :, :, None].repeat(1, 1, 1, 3).to(torch.uint8)
     colours = moved({"pixels": pixels}, moves)["pixels"]
     assert torch.equal(colours[0, :, :, 1], new["image"][0, 0].to(torch.uint8))
-    assert colours.dtype == torch.uint8
+    assert (colours.dtype, colours.shape) == (torch.uint8, (3, 3, 4, 3))
 
 
-def test_rows_that_do_not_fit_the_frames_shown_are_refused():
-    frames = table("lift")
-    refs = frames.tasks["lift"].refs("lift")[:3]
-    batch = frames.batch(refs)
-    with pytest.raises(BadInput, match="2 frames are shown"):
-        frames.imagine("x", refs[:2], {"states": batch.states, "actions": batch.actions})
+def test_joined_frames_are_held_once():
+    frames = table("lift", "pour")
+    for name in ("lift", "pour"):
+        frames.imagine("like " + name, frames.batch(frames.tasks[name].refs(name)[:3]))
+    frames.join("both", ["like pour", "like lift"])
+    both = frames.imagined["both"]
+    assert both.num_frames == 6
+    assert np.shares_memory(both.states, frames.imagined["like lift"].states)
+    new = frames.batch([FrameRef("both", 0, 4)])
+    assert torch.equal(new.states, frames.batch(frames.tasks["lift"].refs("lift")[1:2]).states)
+    with pytest.raises(BadInput, match="not among"):
+        frames.batch([FrameRef("both", 0, 6)])
 
 
 def final_drift(name):

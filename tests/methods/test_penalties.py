@@ -24,6 +24,7 @@ from phaser.methods.penalty import FinishedTask, trained_weights
 from phaser.methods.projected import Projected, project
 from phaser.methods.table import METHODS
 from phaser.methods.teacher import Teacher
+from phaser.training.frames import FrameTable
 
 RULES = [NoPenalty(), Distil(), Dark(), Projected(), Elastic()]
 FRAMES = table("lift", "pour")
@@ -120,12 +121,14 @@ class Gaussian(nn.Module):
 
 
 def gaussian_task(inputs, labels):
+    class Rows(FrameTable):
+        def batch(self, refs):
+            return tuple(all_of[[ref.frame for ref in refs]] for all_of in (inputs, labels))
+
     return FinishedTask(
         task="gauss",
         policy=Gaussian(),
-        batch=lambda refs: tuple(
-            all_of[[ref.frame for ref in refs]] for all_of in (inputs, labels)
-        ),
+        rows=Rows(),
         frames=[FrameRef("gauss", 0, row) for row in range(len(inputs))],
         kept=[],
         stream=Streams(0).named("penalty"),

@@ -16,25 +16,21 @@ ASKED = "asked of "
 """Before an earlier task's name, the frames under its instruction."""
 
 
-def asked_frames(begun: BegunTask, *, same_scene: float, count: int) -> list[FrameRef]:
+def asked_frames(begun: BegunTask, *, same_scene: float, count: int) -> dict[str, int]:
     """Frames of the new task, evenly spread, under the instruction of every earlier task in its
-    scene, with what the policy answers before it learns the new one."""
+    scene, with what the policy answers before it learns the new one: their names and numbers."""
     import torch
 
-    tasks = tasks_in_scene(begun.memory, begun.task, same_scene)
     spread = np.unique(np.linspace(0, len(begun.frames) - 1, count).round().astype(int))
     current = [begun.frames[place] for place in spread]
-    found: list[FrameRef] = []
-    for task, stored in tasks.items():
+    found: dict[str, int] = {}
+    for task, stored in tasks_in_scene(begun.memory, begun.task, same_scene).items():
         batch = begun.rows.batch(current)
-        language = begun.rows.batch([stored]).language.expand(len(current), -1)
-        own = {
-            "language": language,
-            "actions": answers(begun.policy, replace(batch, language=language)),
-            "valid": torch.ones_like(batch.valid),
-        }
-        begun.rows.imagine(ASKED + task, current, own)
-        found += [FrameRef(ASKED + task, 0, k) for k in range(len(current))]
+        language = begun.rows.batch([stored]).language.repeat(len(current), 1)
+        asked = replace(batch, language=language, valid=torch.ones_like(batch.valid))
+        said = answers(begun.policy, asked)
+        begun.rows.imagine(ASKED + task, replace(asked, actions=said))
+        found[ASKED + task] = len(current)
     return found
 
 

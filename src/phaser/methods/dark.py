@@ -57,7 +57,7 @@ class Dark:
         outputs = required(done.policy, "outputs", rule="Dark")
         starts = range(0, len(done.kept), CHUNK)
         with torch.no_grad():
-            said = [outputs(done.batch(done.kept[start : start + CHUNK])) for start in starts]
+            said = [outputs(done.rows.batch(done.kept[start : start + CHUNK])) for start in starts]
         return {
             **left,
             f"outputs/{done.task}": torch.cat(said),

@@ -70,7 +70,7 @@ def fisher(done: FinishedTask, *, num_frames: int) -> dict[str, Tensor]:
     sums = {name: torch.zeros_like(weight) for name, weight in weights.items()}
     count = min(num_frames, len(done.frames))
     for k in sorted(done.stream().choice(len(done.frames), count, replace=False).tolist()):
-        loss = done.policy(done.batch([done.frames[k]]), Stream(done.stream.key + k)).sum()
+        loss = done.policy(done.rows.batch([done.frames[k]]), Stream(done.stream.key + k)).sum()
         gradients = torch.autograd.grad(
             loss, list(weights.values()), allow_unused=True, materialize_grads=True
         )

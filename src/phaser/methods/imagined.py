@@ -37,8 +37,11 @@ from phaser.methods.penalty import (
     required,
 )
 
+IMAGINED = "imagined frames"
+"""The name under which all are looked up; with a space no task can have it."""
+
 BESIDE = "beside "
-"""Before a task's name, frames beside its own; with a space no task can have such a name."""
+"""Before a task's name, the frames beside its own."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,19 +88,17 @@ class Imagined:
 
         if not done.kept:
             return left
-        kept = done.batch([ref for ref in done.kept for _ in range(self.copies)])
+        kept = done.rows.batch([ref for ref in done.kept for _ in range(self.copies)])
+        once = done.rows.batch(done.kept).inputs
         rng = done.stream()
         noise = torch.from_numpy(rng.standard_normal(kept.states.shape)).float()
         moves = torch.from_numpy(rng.uniform(-1, 1, (self.copies, 2))).float() * self.image_shift
         deviation = kept.states.std(0, correction=0)
         states = kept.states + self.state_noise * deviation * noise
-        beside = replace(kept, inputs=moved(kept.inputs, moves), states=states)
-        new = {
-            "places": places_of(done.kept),
-            "moves": moves,
-            "states": states,
-            "actions": answers(done.policy, beside),
-        }
+        beside = replace(kept, inputs=moved(once, moves), states=states)
+        said = answers(done.policy, beside)
+        done.rows.imagine(BESIDE + done.task, replace(beside, actions=said))
+        new = {"places": places_of(done.kept), "moves": moves, "states": states, "actions": said}
         return {**left, **{f"{kind}/{done.task}": value for kind, value in new.items()}}
 
     def imagined(self, sampler: Sampler, left: Left, begun: BegunTask) -> Sampler:
@@ -107,29 +108,37 @@ class Imagined:
                 f"imagined frames beside a draw that measures ({type(sampler).__name__}); "
                 "choose a draw by fixed weights"
             )
-        tasks = [name.removeprefix("places/") for name in left if name.startswith("places/")]
+        # Sorted: tensors come back from a file in another order than they were left in.
+        tasks = sorted(name.removeprefix("places/") for name in left if name.startswith("places/"))
         if not tasks:
             return sampler
-        near: dict[FrameRef, FrameRef] = {}
+        near: dict[FrameRef, int] = {}
         for task in tasks:
             kept = refs_at(task, left[f"places/{task}"])
-            near |= {ref: FrameRef(BESIDE + task, 0, k * self.copies) for k, ref in enumerate(kept)}
             # Frames of earlier tasks are there already, unless the run was taken up again.
             if BESIDE + task not in begun.rows:
                 self._put_beside(begun.rows, task, kept, left)
-        asked: Sequence[FrameRef] = ()
-        if self.asked_share:
-            asked = asked_frames(begun, same_scene=self.same_scene, count=self.questions)
+            first = len(near) * self.copies
+            near |= {ref: first + k * self.copies for k, ref in enumerate(kept)}
+        asked = (
+            asked_frames(begun, same_scene=self.same_scene, count=self.questions)
+            if self.asked_share
+            else {}
+        )
+        begun.rows.join(IMAGINED, [*(BESIDE + task for task in tasks), *asked])
         return ImaginedSampler(
-            drawn=sampler, rule=self, near=near, asked=asked, stream=begun.stream
+            drawn=sampler,
+            rule=self,
+            near=near,
+            num_asked=sum(asked.values()),
+            stream=begun.stream,
         )
 
     def _put_beside(self, rows: Rows, task: str, kept: Sequence[FrameRef], left: Left) -> None:
-        shown = [ref for ref in kept for _ in range(self.copies)]
+        still = rows.batch([ref for ref in kept for _ in range(self.copies)])
         own = {kind: left[f"{kind}/{task}"] for kind in ("states", "actions")}
-        if self.image_shift:
-            own |= moved(rows.batch(shown).inputs, left[f"moves/{task}"])
-        rows.imagine(BESIDE + task, shown, own)
+        inputs = moved(rows.batch(kept).inputs, left[f"moves/{task}"])
+        rows.imagine(BESIDE + task, replace(still, inputs=inputs, **own))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -138,9 +147,10 @@ class ImaginedSampler:
 
     drawn: Sampler
     rule: Imagined
-    near: Mapping[FrameRef, FrameRef]
+    near: Mapping[FrameRef, int]
     """Of every stored frame, the first of those beside it."""
-    asked: Sequence[FrameRef]
+    num_asked: int
+    """How many frames of the new task come after all of those."""
     stream: Stream
 
     def next(self, count: int, step: int) -> Sequence[FrameRef]:
@@ -153,9 +163,10 @@ class ImaginedSampler:
         return self.drawn.weights()
 
     def _instead(self, ref: FrameRef, kind: float, place: float) -> FrameRef:
-        if kind < self.rule.share:
-            first = self.near[ref]
-            return FrameRef(first.task, 0, first.frame + int(place * self.rule.copies))
-        if self.asked and kind < self.rule.share + self.rule.asked_share:
-            return self.asked[int(place * len(self.asked))]
+        rule = self.rule
+        if kind < rule.share:
+            return FrameRef(IMAGINED, 0, self.near[ref] + int(place * rule.copies))
+        if self.num_asked and kind < rule.share + rule.asked_share:
+            first = len(self.near) * rule.copies
+            return FrameRef(IMAGINED, 0, first + int(place * self.num_asked))
         return ref

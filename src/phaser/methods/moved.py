@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from jaxtyping import Float, Shaped
@@ -15,38 +16,48 @@ _COLOURS = 3
 def moved(
     inputs: Mapping[str, Tensor], moves: Float[Tensor, "copies 2"]
 ) -> dict[str, Shaped[Tensor, "rows ..."]]:
-    """Row after row by the first move, the second, … and over again; moves are shares of the size.
+    """Every row moved by each move in turn, one after the other; moves are shares of the size.
 
     Maps are channels × height × width, images height × width × colours; inputs of another shape
-    stay as they are.
+    are repeated as they are.
     """
     return {
-        name: _moved(rows, moves) if rows.ndim == _WITH_HEIGHT_AND_WIDTH else rows
+        name: _moved(rows, moves)
+        if rows.ndim == _WITH_HEIGHT_AND_WIDTH
+        else rows.repeat_interleave(len(moves), 0)
         for name, rows in inputs.items()
     }
 
 
 def _moved(
     rows: Shaped[Tensor, "rows a b c"], moves: Float[Tensor, "copies 2"]
-) -> Shaped[Tensor, "rows a b c"]:
+) -> Shaped[Tensor, "copied a b c"]:
     import torch
+    from torch.nn.functional import pad
 
-    height = 1 if rows.shape[-1] == _COLOURS else 2
-    new = torch.empty_like(rows)
+    has_colours = rows.shape[-1] == _COLOURS
+    maps = (rows.movedim(-1, 1) if has_colours else rows).float()
+    height, width = maps.shape[-2:]
+    edge = math.ceil(float(moves.abs().max()) * max(height, width)) + 1
+    # Neighbours are then slices, which are many times faster than indices.
+    padded = pad(maps, (edge,) * 4, mode="replicate")
+    new = torch.empty((len(rows), len(moves), *rows.shape[1:]), dtype=rows.dtype)
     for copy, (down, across) in enumerate(moves.tolist()):
-        block = _along(rows[copy :: len(moves)].float(), height, down)
-        block = _along(block, height + 1, across)
-        new[copy :: len(moves)] = block if rows.is_floating_point() else block.round()
-    return new
+        block = _along(_along(padded, 2, height, edge, down), 3, width, edge, across)
+        block = block if rows.is_floating_point() else block.round()
+        new[:, copy] = block.movedim(1, -1) if has_colours else block
+    return new.flatten(0, 1)
 
 
-def _along(block: Float[Tensor, "rows ..."], axis: int, share: float) -> Float[Tensor, "rows ..."]:
+def _along(
+    padded: Float[Tensor, "rows ..."], axis: int, size: int, edge: int, share: float
+) -> Float[Tensor, "rows ..."]:
     """Between two neighbours, each by its nearness."""
     import torch
 
-    size = block.shape[axis]
+    start = math.floor(share * size)
     places = (torch.arange(size) + share * size).clamp(0, size - 1)
-    before = places.long().clamp(max=max(size - 2, 0))
-    after = (before + 1).clamp(max=size - 1)
-    weight = (places - before).view(-1, *[1] * (block.ndim - axis - 1))
-    return torch.lerp(block.index_select(axis, before), block.index_select(axis, after), weight)
+    weight = (places - (torch.arange(size) + start)).clamp(0, 1)
+    before = padded.narrow(axis, edge + start, size)
+    after = padded.narrow(axis, edge + start + 1, size)
+    return torch.lerp(before, after, weight.view(-1, *[1] * (padded.ndim - axis - 1)))

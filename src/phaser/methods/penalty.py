@@ -65,9 +65,12 @@ class Rows(Protocol):
         """Frames as the policy takes them."""
         ...
 
-    def imagine(self, name: str, shown: Sequence[FrameRef], own: Mapping[str, Tensor]) -> None:
-        """From now on, frames 0, 1, … of a task of that name are the frames shown, but for what
-        they have of their own, by the names that a batch has for it."""
+    def imagine(self, name: str, batch: Any) -> None:
+        """From now on, frames 0, 1, … of a task of that name are the rows of this batch."""
+        ...
+
+    def join(self, name: str, parts: Sequence[str]) -> None:
+        """From now on, a task of that name has the imagined frames of these, one after another."""
         ...
 
 
@@ -77,8 +80,7 @@ class FinishedTask:
 
     task: str
     policy: Penalised
-    batch: Callable[[Sequence[FrameRef]], Any]
-    """Frames as the policy takes them."""
+    rows: Rows
     frames: Sequence[FrameRef]
     """All that the task was learnt from."""
     kept: Sequence[FrameRef]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -14,6 +14,8 @@ from phaser.core.demonstration import Demo, FrameRef
 from phaser.core.errors import BadInput
 from phaser.training.batch import Batch
 
+_BESIDE_INPUTS = ("states", "actions", "valid", "language")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class TaskFrames:
@@ -23,7 +25,8 @@ class TaskFrames:
     states: Float[np.ndarray, "frames state"]
     actions: Float[np.ndarray, "frames chunk action"]
     valid: Bool[np.ndarray, "frames chunk"]
-    language: Float[np.ndarray, "language"]
+    language: Float[np.ndarray, "rows language"]
+    """One row for all frames, or one for each."""
     offsets: Mapping[int, int]
     lengths: Mapping[int, int]
 
@@ -49,7 +52,7 @@ class TaskFrames:
             states=np.concatenate([demo.states for demo in demos]).astype(np.float32),
             actions=np.concatenate([actions for actions, _ in chunks]),
             valid=np.concatenate([valid for _, valid in chunks]),
-            language=np.asarray(language, dtype=np.float32),
+            language=np.asarray(language, dtype=np.float32)[None],
             offsets=dict(zip(lengths, starts[:-1].tolist(), strict=True)),
             lengths=lengths,
         )
@@ -63,6 +66,15 @@ class TaskFrames:
             raise BadInput(f"{ref} is not among the recorded frames")
         return self.offsets[ref.demo] + ref.frame
 
+    def between(self, start: int, end: int) -> TaskFrames:
+        """Some imagined frames, as views."""
+        return replace(
+            self,
+            inputs={key: rows[start:end] for key, rows in self.inputs.items()},
+            **{key: getattr(self, key)[start:end] for key in _BESIDE_INPUTS},
+            lengths={0: end - start},
+        )
+
     def refs(self, task: str) -> list[FrameRef]:
         return [
             FrameRef(task, demo, frame)
@@ -71,57 +83,57 @@ class TaskFrames:
         ]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class ImaginedFrames:
-    """Recorded frames with something of their own."""
-
-    shown: Sequence[FrameRef]
-    own: Mapping[str, Tensor]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameTable:
     """The frames of all tasks that a run can train on or rehearse."""
 
     tasks: dict[str, TaskFrames] = field(default_factory=dict)
-    imagined: dict[str, ImaginedFrames] = field(default_factory=dict)
+    imagined: dict[str, TaskFrames] = field(default_factory=dict)
+    """Beside what was recorded."""
 
     def __contains__(self, task: str) -> bool:
         return task in self.tasks or task in self.imagined
 
-    def imagine(self, name: str, shown: Sequence[FrameRef], own: Mapping[str, Tensor]) -> None:
-        """From now on, frames 0, 1, … of a task of that name are the frames shown, but for what
-        they have of their own, by the names that a batch has for it."""
-        if any(len(rows) != len(shown) for rows in own.values()):
-            counts = {key: len(rows) for key, rows in own.items()}
-            raise BadInput(f"{len(shown)} frames are shown to imagine {counts}")
-        self.imagined[name] = ImaginedFrames(shown=shown, own=own)
+    def imagine(self, name: str, batch: Batch) -> None:
+        """From now on, frames 0, 1, … of a task of that name are the rows of this batch."""
+        self.imagined[name] = TaskFrames(
+            inputs={key: rows.numpy() for key, rows in batch.inputs.items()},
+            **{key: batch[key].numpy() for key in _BESIDE_INPUTS},
+            offsets={0: 0},
+            lengths={0: len(batch)},
+        )
+
+    def join(self, name: str, parts: Sequence[str]) -> None:
+        """From now on, a task of that name has the imagined frames of these, one after another.
+
+        A batch then gathers from one table instead of many. The parts become views of it.
+        """
+        tables = [self.imagined[part] for part in parts]
+        whole = TaskFrames(
+            inputs={
+                key: np.concatenate([one.inputs[key] for one in tables]) for key in tables[0].inputs
+            },
+            **{
+                key: np.concatenate([getattr(one, key) for one in tables]) for key in _BESIDE_INPUTS
+            },
+            offsets={0: 0},
+            lengths={0: sum(one.num_frames for one in tables)},
+        )
+        self.imagined[name] = whole
+        start = 0
+        for part, one in zip(parts, tables, strict=True):
+            self.imagined[part] = whole.between(start, start + one.num_frames)
+            start += one.num_frames
 
     def batch(self, refs: Sequence[FrameRef]) -> Batch:
         """Gather frames in the order asked for; tasks may mix."""
-        if not self.imagined:
-            return self._recorded(refs)
-        found = [self.imagined.get(ref.task) for ref in refs]
-        shown = [
-            ref if one is None else one.shown[ref.frame]
-            for ref, one in zip(refs, found, strict=True)
-        ]
-        batch = self._recorded(shown)
-        for one in {id(one): one for one in found if one is not None}.values():
-            where = [k for k, other in enumerate(found) if other is one]
-            rows = torch.tensor([refs[k].frame for k in where])
-            for key, own in one.own.items():
-                batch[key][where] = own[rows]
-        return batch
-
-    def _recorded(self, refs: Sequence[FrameRef]) -> Batch:
         names = [ref.task for ref in refs]
         parts: list[tuple[np.ndarray, TaskFrames, list[int]]] = []
         for name in dict.fromkeys(names):
-            if name not in self.tasks:
+            if name not in self:
                 raise BadInput(f"no frames of task {name!r} are loaded")
             where = np.array([k for k, other in enumerate(names) if other == name])
-            frames = self.tasks[name]
+            frames = self.tasks[name] if name in self.tasks else self.imagined[name]
             parts.append((where, frames, [frames.row(refs[k]) for k in where]))
         first = parts[0][1]
         return Batch(
@@ -130,7 +142,10 @@ class FrameTable:
                 for key in first.inputs
             },
             states=_gather([(w, f.states, rows) for w, f, rows in parts], len(refs)),
-            language=_gather([(w, f.language[None], [0] * len(r)) for w, f, r in parts], len(refs)),
+            language=_gather(
+                [(w, f.language, r if len(f.language) > 1 else [0] * len(r)) for w, f, r in parts],
+                len(refs),
+            ),
             actions=_gather([(w, f.actions, rows) for w, f, rows in parts], len(refs)),
             valid=_gather([(w, f.valid, rows) for w, f, rows in parts], len(refs)),
         )

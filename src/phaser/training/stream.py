@@ -86,7 +86,7 @@ def learn_stream(
         done = FinishedTask(
             task=name,
             policy=learner.policy,
-            batch=learner.frames.batch,
+            rows=learner.frames,
             frames=learner.frames.tasks[name].refs(name),
             kept=[ref for bucket in buckets for ref in bucket.frames],
             stream=streams.named("penalty", name),
