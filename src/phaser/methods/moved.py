@@ -21,9 +21,10 @@ def moved(
     Maps are channels × height × width, images height × width × colours; inputs of another shape
     are repeated as they are.
     """
+    moving = bool(moves.any())
     return {
         name: _moved(rows, moves)
-        if rows.ndim == _WITH_HEIGHT_AND_WIDTH
+        if moving and rows.ndim == _WITH_HEIGHT_AND_WIDTH
         else rows.repeat_interleave(len(moves), 0)
         for name, rows in inputs.items()
     }
