@@ -114,10 +114,10 @@ def test_frames_of_a_transition_are_counted_from_what_the_code_does(every):
 
 
 def test_imagined_frames_are_asked_for_between_tasks(every):
-    # 5 frames beside each of 20 kept ones.
-    found = every["phaser-imagined"]
-    assert found.per_step == every["er"].per_step
-    assert found.per_transition == {("outputs", "forward"): 5 * 20}
+    # Frames beside each of 20 kept ones; of the new task, 100 for each of two in its scene.
+    for name, frames in (("phase-imagined", 5 * 20), ("phaser-imagined", 10 * 20 + 2 * 100)):
+        assert every[name].per_step == every["er"].per_step
+        assert every[name].per_transition == {("outputs", "forward"): frames}
 
 
 def test_bytes_grow_with_the_trained_weights_as_the_rules_say(every):

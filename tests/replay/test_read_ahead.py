@@ -78,6 +78,7 @@ def rehearsed(folder: Path, *, read_ahead: bool) -> list[torch.Tensor]:
 
 
 def test_the_samples_are_the_same_with_and_without(tmp_path):
+    before = set(threading.enumerate())
     with_it, without = (rehearsed(tmp_path / str(on), read_ahead=on) for on in (True, False))
     assert all(torch.equal(a, b) for a, b in zip(with_it, without, strict=True))
-    assert not [one for one in threading.enumerate() if "read-ahead" in one.name]
+    assert not [one for one in threading.enumerate() if one not in before]
