@@ -2,9 +2,9 @@
 
 python -m benchmarks.deciding_phases runs/metaworld-10 runs/metaworld-alt [--json]
 
-Runs are compared within one task and one order, so that neither how hard a task is nor how long ago
-it was learnt enters. A slope of -0.25 says: 10 % more loss on such phases goes with 2.5 points less
-success. It is a correlation over methods and seeds; tasks are drawn again for the interval.
+Runs are compared within one task, order and budget, so that neither how hard a task is nor how long
+ago it was learnt enters. A slope of -0.25 says: 10 % more loss on such phases goes with 2.5 points
+less success. It is a correlation over methods and seeds; tasks are drawn again for the interval.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ def slopes(runs: Iterable[RunResult]) -> list[Slope]:
 
 
 def _groups(runs: Iterable[RunResult]) -> dict[tuple[str, str], list[RunResult]]:
-    """Runs by task and order; the last task was never followed by another."""
+    """Runs by task, order and budget; the last task was never followed by another."""
     groups: dict[tuple[str, str], list[RunResult]] = defaultdict(list)
     for run in runs:
         for task in run.tasks[:-1]:
-            groups[task, f"{run.preset} {run.order}"].append(run)
+            groups[task, f"{run.preset} {run.order} {run.frames_per_task}"].append(run)
     return {key: group for key, group in groups.items() if len(group) >= FEWEST_RUNS}
 
 

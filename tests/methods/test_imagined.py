@@ -189,9 +189,11 @@ def test_joined_frames_are_held_once():
     frames = table("lift", "pour")
     for name in ("lift", "pour"):
         frames.imagine("like " + name, frames.batch(frames.tasks[name].refs(name)[:3]))
+    frames.imagine("of an earlier task", frames.batch(frames.tasks["lift"].refs("lift")[:1]))
     frames.join("both", ["like pour", "like lift"])
     both = frames.imagined["both"]
     assert both.num_frames == 6
+    assert "of an earlier task" not in frames
     assert np.shares_memory(both.states, frames.imagined["like lift"].states)
     new = frames.batch([FrameRef("both", 0, 4)])
     assert torch.equal(new.states, frames.batch(frames.tasks["lift"].refs("lift")[1:2]).states)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -31,6 +32,7 @@ from phaser.methods.penalty import (
     Penalised,
     Penalty,
     Rows,
+    Tensor,
     check_weight,
     places_of,
     refs_at,
@@ -42,6 +44,9 @@ IMAGINED = "imagined frames"
 
 BESIDE = "beside "
 """Before a task's name, the frames beside its own."""
+
+OWN = ("states", "actions", "moves")
+"""What frames beside others have of their own."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,14 +93,12 @@ class Imagined:
 
         if not done.kept:
             return left
-        kept = done.rows.batch([ref for ref in done.kept for _ in range(self.copies)])
-        once = done.rows.batch(done.kept).inputs
         rng = done.stream()
-        noise = torch.from_numpy(rng.standard_normal(kept.states.shape)).float()
+        still = done.rows.batch(done.kept).states.repeat_interleave(self.copies, 0)
+        noise = torch.from_numpy(rng.standard_normal(still.shape)).float()
         moves = torch.from_numpy(rng.uniform(-1, 1, (self.copies, 2))).float() * self.image_shift
-        deviation = kept.states.std(0, correction=0)
-        states = kept.states + self.state_noise * deviation * noise
-        beside = replace(kept, inputs=moved(once, moves), states=states)
+        states = still + self.state_noise * still.std(0, correction=0) * noise
+        beside = _beside(done.rows, done.kept, moves, states)
         said = answers(done.policy, beside)
         done.rows.imagine(BESIDE + done.task, replace(beside, actions=said))
         new = {"places": places_of(done.kept), "moves": moves, "states": states, "actions": said}
@@ -117,7 +120,9 @@ class Imagined:
             kept = refs_at(task, left[f"places/{task}"])
             # Frames of earlier tasks are there already, unless the run was taken up again.
             if BESIDE + task not in begun.rows:
-                self._put_beside(begun.rows, task, kept, left)
+                states, said, moves = (left[f"{kind}/{task}"] for kind in OWN)
+                beside = _beside(begun.rows, kept, moves, states)
+                begun.rows.imagine(BESIDE + task, replace(beside, actions=said))
             first = len(near) * self.copies
             near |= {ref: first + k * self.copies for k, ref in enumerate(kept)}
         asked = (
@@ -133,12 +138,6 @@ class Imagined:
             num_asked=sum(asked.values()),
             stream=begun.stream,
         )
-
-    def _put_beside(self, rows: Rows, task: str, kept: Sequence[FrameRef], left: Left) -> None:
-        still = rows.batch([ref for ref in kept for _ in range(self.copies)])
-        own = {kind: left[f"{kind}/{task}"] for kind in ("states", "actions")}
-        inputs = moved(rows.batch(kept).inputs, left[f"moves/{task}"])
-        rows.imagine(BESIDE + task, replace(still, inputs=inputs, **own))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -170,3 +169,18 @@ class ImaginedSampler:
             first = len(self.near) * rule.copies
             return FrameRef(IMAGINED, 0, first + int(place * self.num_asked))
         return ref
+
+
+def _beside(
+    rows: Rows,
+    kept: Sequence[FrameRef],
+    moves: Float[Tensor, "copies 2"],
+    states: Float[Tensor, "rows state"],
+) -> Any:
+    """Every kept frame by each move in turn, with these states; all else is the frame's."""
+    once = rows.batch(kept)
+    again = {
+        name: getattr(once, name).repeat_interleave(len(moves), 0)
+        for name in ("language", "actions", "valid")
+    }
+    return replace(once, inputs=moved(once.inputs, moves), states=states, **again)

@@ -22,11 +22,6 @@ class Batch:
     def __len__(self) -> int:
         return len(self.states)
 
-    def __getitem__(self, name: str) -> Tensor:
-        """The tensor of that name, among the inputs or beside them."""
-        found: Tensor = self.inputs[name] if name in self.inputs else getattr(self, name)
-        return found
-
     def first(self, count: int) -> Batch:
         """The first rows, as views."""
         return Batch(

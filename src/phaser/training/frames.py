@@ -98,7 +98,7 @@ class FrameTable:
         """From now on, frames 0, 1, … of a task of that name are the rows of this batch."""
         self.imagined[name] = TaskFrames(
             inputs={key: rows.numpy() for key, rows in batch.inputs.items()},
-            **{key: batch[key].numpy() for key in _BESIDE_INPUTS},
+            **{key: getattr(batch, key).numpy() for key in _BESIDE_INPUTS},
             offsets={0: 0},
             lengths={0: len(batch)},
         )
@@ -106,7 +106,8 @@ class FrameTable:
     def join(self, name: str, parts: Sequence[str]) -> None:
         """From now on, a task of that name has the imagined frames of these, one after another.
 
-        A batch then gathers from one table instead of many. The parts become views of it.
+        A batch then gathers from one table instead of many. The parts become views of it; all other
+        imagined frames are forgotten, which would hold earlier tables in memory.
         """
         tables = [self.imagined[part] for part in parts]
         whole = TaskFrames(
@@ -119,6 +120,7 @@ class FrameTable:
             offsets={0: 0},
             lengths={0: sum(one.num_frames for one in tables)},
         )
+        self.imagined.clear()
         self.imagined[name] = whole
         start = 0
         for part, one in zip(parts, tables, strict=True):
