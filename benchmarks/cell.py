@@ -14,8 +14,8 @@ from phaser.core.streams import Streams
 from phaser.experiments.allocator import keep_freed_memory
 from phaser.policies.tiny import Tiny, TinyPolicy
 from phaser.suites import rendering
-from phaser.suites.metaworld import MetaWorld
-from phaser.suites.metaworld_env import MetaWorldEnv
+from phaser.suites.metaworld.env import MetaWorldEnv
+from phaser.suites.metaworld.suite import MetaWorld
 from phaser.training.batch import Batch
 
 BATCH_SIZE = 64

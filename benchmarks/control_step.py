@@ -28,7 +28,7 @@ from phaser.suites.libero.protocol import protocol_named
 from phaser.suites.libero.runtime import libero_envs
 from phaser.suites.libero.simulator import Control, Simulator
 from phaser.suites.libero.tasks import SUITES, task_named
-from phaser.suites.libraries import mujoco
+from phaser.suites.mujoco_library import mujoco
 
 SUITE = "libero-goal"
 CONTROLS: dict[Control, str] = {

@@ -23,7 +23,7 @@ from phaser.core.memory import Bucket, PhaseId, Prototype
 from phaser.memory.codecs import ImageCodec
 from phaser.memory.sample import NewTask
 from phaser.memory.store import Store
-from phaser.suites.metaworld import MetaWorld
+from phaser.suites.metaworld.suite import MetaWorld
 
 FRAMES = 20_000
 BATCH = 64

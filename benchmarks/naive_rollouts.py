@@ -15,8 +15,9 @@ from phaser.suites.libero.init_states import init_states
 from phaser.suites.libero.protocol import Protocol
 from phaser.suites.libero.runtime import libero_envs, use_assets
 from phaser.suites.libero.tasks import suite_of
-from phaser.suites.libraries import make_simulator, mujoco
-from phaser.suites.rendering import IMAGE_SIZE
+from phaser.suites.metaworld.libraries import make_simulator
+from phaser.suites.metaworld.rendering import IMAGE_SIZE
+from phaser.suites.mujoco_library import mujoco
 
 CORNER, GRIPPER = "corner2", "gripperPOV"
 

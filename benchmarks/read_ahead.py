@@ -16,7 +16,7 @@ import torch
 from phaser import Replay
 from phaser.core.files import write_json
 from phaser.replay.task import ReplayTask
-from phaser.suites.metaworld import MetaWorld
+from phaser.suites.metaworld.suite import MetaWorld
 
 BATCH, STEPS = 64, 60
 

@@ -27,9 +27,9 @@ from phaser.evaluation.rollouts import rollouts
 from phaser.evaluation.simulators import Simulators, available_cores
 from phaser.suites.libero.experts.expert import Expert as LiberoExpert
 from phaser.suites.libero.suite import Libero
-from phaser.suites.libraries import Expert
-from phaser.suites.metaworld import MetaWorld
-from phaser.suites.metaworld_env import MetaWorldEnv
+from phaser.suites.metaworld.env import MetaWorldEnv
+from phaser.suites.metaworld.libraries import Expert
+from phaser.suites.metaworld.suite import MetaWorld
 
 CHUNK = 8
 NAIVE = "naive loop"

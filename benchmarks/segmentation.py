@@ -24,8 +24,8 @@ from phaser.core.demonstration import ActionLayout, Demo
 from phaser.phases.agreement import agreement
 from phaser.phases.align import Alignment
 from phaser.phases.candidates import candidates
-from phaser.suites.libraries import versions
-from phaser.suites.metaworld_tasks import INSTRUCTIONS
+from phaser.suites.metaworld.libraries import versions
+from phaser.suites.metaworld.tasks import INSTRUCTIONS
 
 KINDS = ("scripted", "teleoperated")
 TOLERANCES = (5, 10)

@@ -9,11 +9,11 @@ from benchmarks.teleoperation import STYLES
 from phaser.core.demonstration import Demo
 from phaser.core.segmentation import Segmentation
 from phaser.core.streams import Streams
-from phaser.suites.expert_stages import StagedDemo, staged_demos
 from phaser.suites.lasting_stages import SHORTEST_STAGE, lasting_stages
-from phaser.suites.metaworld_tasks import INSTRUCTIONS, task_named
-from phaser.suites.seeds import SEEDS
-from phaser.suites.staged_expert import Stage
+from phaser.suites.metaworld.expert_stages import StagedDemo, staged_demos
+from phaser.suites.metaworld.seeds import SEEDS
+from phaser.suites.metaworld.staged_expert import Stage
+from phaser.suites.metaworld.tasks import INSTRUCTIONS, task_named
 
 DEMOS_PER_TASK = 5
 TRIES = 40

@@ -21,7 +21,7 @@ from phaser.cli.segment_output import file_names
 from phaser.phases.stage_info import TaskStages, read_stage_info
 from phaser.phases.transfer import by_ratio
 from phaser.suites import recorder
-from phaser.suites.metaworld import MetaWorld
+from phaser.suites.metaworld.suite import MetaWorld
 
 SOURCE = str(Path(main.__file__).parents[2])
 TASK = "put_the_cup_on_the_shelf"

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from phaser.policies.tiny import Tiny, TinyPolicy
-from phaser.suites.metaworld import MetaWorld
-from phaser.suites.recording import Recording
+from phaser.suites.metaworld.recording import Recording
+from phaser.suites.metaworld.suite import MetaWorld
 from phaser.testing.policy import check_policy
 from phaser.testing.suite import check_suite
 from phaser.testing.verdict import NotConforming

@@ -9,8 +9,8 @@ import pytest
 from phaser.experiments.run import Evaluation, Run
 from phaser.methods.table import METHODS
 from phaser.policies.tiny import Tiny
-from phaser.suites.metaworld import MetaWorld
-from phaser.suites.recording import Recording
+from phaser.suites.metaworld.recording import Recording
+from phaser.suites.metaworld.suite import MetaWorld
 from phaser.training.fit import Fit
 
 # A run without a simulator, and policies to ask; importlib mode makes none importable.

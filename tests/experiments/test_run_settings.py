@@ -18,8 +18,8 @@ from phaser.phases.autopc import AutoPC
 from phaser.phases.stage_info import RatioPhase, TaskStages, write_stage_info
 from phaser.policies.tiny import Tiny
 from phaser.routing.by_loss import ByLoss
-from phaser.suites.metaworld import MetaWorld
-from phaser.suites.recording import Recording
+from phaser.suites.metaworld.recording import Recording
+from phaser.suites.metaworld.suite import MetaWorld
 from phaser.training.fit import Fit
 
 

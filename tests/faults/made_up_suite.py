@@ -9,8 +9,8 @@ import numpy as np
 
 from phaser.core.demonstration import Demo
 from phaser.core.ports import Observation
-from phaser.suites.metaworld import MetaWorld
-from phaser.suites.recording import LAYOUT
+from phaser.suites.metaworld.recording import LAYOUT
+from phaser.suites.metaworld.suite import MetaWorld
 
 SIZE, CAMERAS, LENGTHS = 96, ("corner", "gripper"), (12, 5, 11)
 NUM_DEMOS = {"train": 2, "heldout": 1}

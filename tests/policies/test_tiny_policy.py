@@ -9,7 +9,7 @@ from phaser.core.errors import BadInput
 from phaser.core.ports import Observation
 from phaser.core.streams import Streams
 from phaser.policies.tiny import Tiny
-from phaser.suites.metaworld import MetaWorld
+from phaser.suites.metaworld.suite import MetaWorld
 from phaser.training.frames import FrameTable, TaskFrames
 
 CONTRACT = {**MetaWorld(task_list=("reach",)).contract, "image_size": [48, 48]}

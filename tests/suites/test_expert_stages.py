@@ -7,14 +7,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phaser.suites.expert_stages import staged_demo, staged_demos
 from phaser.suites.lasting_stages import lasting_stages
-from phaser.suites.libraries import Expert
-from phaser.suites.metaworld_env import MetaWorldEnv
-from phaser.suites.metaworld_tasks import task_named
-from phaser.suites.recording import Recording, record_episode
-from phaser.suites.seeds import SEEDS
-from phaser.suites.staged_expert import StagedExpert
+from phaser.suites.metaworld.env import MetaWorldEnv
+from phaser.suites.metaworld.expert_stages import staged_demo, staged_demos
+from phaser.suites.metaworld.libraries import Expert
+from phaser.suites.metaworld.recording import Recording, record_episode
+from phaser.suites.metaworld.seeds import SEEDS
+from phaser.suites.metaworld.staged_expert import StagedExpert
+from phaser.suites.metaworld.tasks import task_named
 
 A, B, C = (frozenset({line}) for line in (10, 20, 30))
 

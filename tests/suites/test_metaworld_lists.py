@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phaser.core.errors import BadInput, UnknownName
-from phaser.suites.metaworld import MetaWorld
-from phaser.suites.metaworld_tasks import INSTRUCTIONS, LISTS, task_names
+from phaser.suites.metaworld.recording import Recording
+from phaser.suites.metaworld.seeds import SEEDS, seeds
+from phaser.suites.metaworld.suite import MetaWorld
+from phaser.suites.metaworld.tasks import INSTRUCTIONS, LISTS, task_names
 from phaser.suites.orders import in_order
-from phaser.suites.recording import Recording
-from phaser.suites.seeds import SEEDS, seeds
 
 
 def test_seeds_of_training_heldout_and_evaluation_never_overlap() -> None:
@@ -85,7 +85,7 @@ def test_impossible_recordings_are_refused(changes: dict[str, float]) -> None:
 
 def test_naming_a_suite_imports_no_simulator() -> None:
     code = (
-        "import sys; from phaser.suites.metaworld import MetaWorld; MetaWorld().tasks(); "
+        "import sys; from phaser.suites.metaworld.suite import MetaWorld; MetaWorld().tasks(); "
         "sys.exit(bool({'mujoco', 'metaworld', 'gymnasium', 'torch'} & set(sys.modules)))"
     )
     source = Path(__file__).parents[2] / "src"

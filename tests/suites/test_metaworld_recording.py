@@ -14,14 +14,14 @@ import pytest
 
 from phaser.core.errors import BadInput, BrokenFile, CannotWrite
 from phaser.suites import recorder
-from phaser.suites.expert_stages import kept_stages, staged_demos
-from phaser.suites.metaworld import MetaWorld
-from phaser.suites.metaworld_env import MetaWorldEnv
-from phaser.suites.metaworld_tasks import task_named
-from phaser.suites.recorded_stages import read_stages
+from phaser.suites.metaworld.env import MetaWorldEnv
+from phaser.suites.metaworld.expert_stages import kept_stages, staged_demos
+from phaser.suites.metaworld.recorded_stages import read_stages
+from phaser.suites.metaworld.recording import Recording, record_episode
+from phaser.suites.metaworld.seeds import SEEDS
+from phaser.suites.metaworld.suite import MetaWorld
+from phaser.suites.metaworld.tasks import task_named
 from phaser.suites.recorder import ensure_recorded, is_current
-from phaser.suites.recording import Recording, record_episode
-from phaser.suites.seeds import SEEDS
 
 TINY = Recording(num_train=2, num_heldout=1)
 

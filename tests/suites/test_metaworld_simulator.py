@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from phaser.core.errors import BadInput
-from phaser.suites.frame_hash import hash_of, reference_hash, require_same_frames
-from phaser.suites.libraries import Expert, make_simulator, mujoco
-from phaser.suites.metaworld_env import MetaWorldEnv
-from phaser.suites.metaworld_tasks import LISTS, task_named
+from phaser.suites.frame_hash import hash_of, require_same_frames
+from phaser.suites.metaworld.env import MetaWorldEnv
+from phaser.suites.metaworld.libraries import Expert, make_simulator
+from phaser.suites.metaworld.reference_frame import reference_hash
+from phaser.suites.metaworld.tasks import LISTS, task_named
+from phaser.suites.mujoco_library import mujoco
 
 TEN = LISTS["metaworld-10"]
 

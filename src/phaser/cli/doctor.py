@@ -80,8 +80,8 @@ def checks() -> Iterator[Check]:
 
 def simulate() -> None:
     """One step of one task with a rendered frame; says how bright it is. Run in a process."""
-    from phaser.suites.metaworld_env import MetaWorldEnv
-    from phaser.suites.metaworld_tasks import task_named
+    from phaser.suites.metaworld.env import MetaWorldEnv
+    from phaser.suites.metaworld.tasks import task_named
 
     env = MetaWorldEnv(task_named("reach"))
     env.reset(0)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from phaser.suites.libero import tasks as libero
-from phaser.suites.metaworld_tasks import INSTRUCTIONS, LISTS, task_names
+from phaser.suites.metaworld.tasks import INSTRUCTIONS, LISTS, task_names
 
 if TYPE_CHECKING:
     from phaser.cli.segment_sources import SourceTask
@@ -43,7 +43,7 @@ def named(sources: Sequence[str]) -> Named:
 def simulated_tasks(names: Named) -> list[SourceTask]:
     """Imported here: reading a file needs no simulator."""
     from phaser.suites.libero.suite import Libero
-    from phaser.suites.metaworld import MetaWorld
+    from phaser.suites.metaworld.suite import MetaWorld
 
     found: list[SourceTask] = []
     if names.metaworld:

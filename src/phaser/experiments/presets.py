@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from phaser.core.errors import UnknownName
 from phaser.experiments.run import Evaluation, Run
 from phaser.suites.libero.suite import Libero
-from phaser.suites.metaworld import MetaWorld
+from phaser.suites.metaworld.suite import MetaWorld
 from phaser.training.fit import Fit
 
 

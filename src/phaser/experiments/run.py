@@ -21,7 +21,7 @@ from phaser.phases.annotated import Annotated, Annotation, stages_of
 from phaser.phases.autopc import AutoPC
 from phaser.policies.tiny import Tiny
 from phaser.suites.libero.suite import Libero
-from phaser.suites.metaworld import MetaWorld
+from phaser.suites.metaworld.suite import MetaWorld
 from phaser.training.fit import Fit
 
 AnySuite = MetaWorld | Libero

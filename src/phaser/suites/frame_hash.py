@@ -1,10 +1,9 @@
-"""A reference frame whose hash says whether this machine draws what the demonstrations show."""
+"""Hashes of frames: they tell if this machine draws what the demonstrations show."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +11,6 @@ from jaxtyping import UInt8
 
 from phaser.core.errors import BadInput
 from phaser.demos.lerobot_layout import read_sidecar
-from phaser.suites.metaworld_env import MetaWorldEnv
-from phaser.suites.metaworld_tasks import task_named
-from phaser.suites.seeds import SEEDS
-
-REFERENCE_TASK = "drawer-open"
 
 
 def hash_of(images: Mapping[str, UInt8[np.ndarray, "height width 3"]]) -> str:
@@ -25,16 +19,6 @@ def hash_of(images: Mapping[str, UInt8[np.ndarray, "height width 3"]]) -> str:
         digest.update(f"{name}{images[name].shape}".encode())
         digest.update(np.ascontiguousarray(images[name]).tobytes())
     return digest.hexdigest()
-
-
-@cache
-def reference_hash() -> str:
-    """Hash of both cameras at one fixed initial state, drawn once per process."""
-    env = MetaWorldEnv(task_named(REFERENCE_TASK))
-    try:
-        return hash_of(env.reset(SEEDS["train"][0]).images)
-    finally:
-        env.close()
 
 
 def require_as_recorded(folder: Path, drawn: Callable[[], str]) -> None:

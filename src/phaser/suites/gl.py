@@ -64,7 +64,7 @@ def probe(backend: str) -> tuple[bool, str]:
 
 def draw() -> None:
     """A red cube; says how it was drawn. Run in a process."""
-    from phaser.suites.libraries import mujoco
+    from phaser.suites.mujoco_library import mujoco
 
     library = mujoco()
     model = library.MjModel.from_xml_string(_CUBE)

@@ -8,7 +8,7 @@ import pytest
 from phaser.core.errors import BadInput, UnknownName
 from phaser.suites.libero.protocol import PROTOCOLS, Protocol, changed, protocol_named
 from phaser.suites.libero.suite import Libero
-from phaser.suites.metaworld import MetaWorld
+from phaser.suites.metaworld.suite import MetaWorld
 
 UPRIGHT = np.arange(2 * 2 * 3, dtype=np.uint8).reshape(2, 2, 3)
 

@@ -18,7 +18,7 @@ from jaxtyping import Float
 from phaser.core.errors import BadInput
 from phaser.suites.libero.operational_space import OperationalSpace, consecutive
 from phaser.suites.libero.runtime import robosuite_is_compiled
-from phaser.suites.libraries import mujoco
+from phaser.suites.mujoco_library import mujoco
 
 _HAND_NUMBERS = 6
 

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from phaser.core.errors import BadInput
-from phaser.suites.libraries import mujoco
+from phaser.suites.mujoco_library import mujoco
 
 _REST_STIFFNESS = 10.0
 _REST_DAMPING = float(np.sqrt(_REST_STIFFNESS)) * 2

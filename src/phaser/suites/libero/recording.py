@@ -19,7 +19,7 @@ from phaser.core.errors import BadInput
 from phaser.core.streams import Streams
 from phaser.demos.lerobot_layout import Shapes, Sidecar
 from phaser.demos.lerobot_writer import Episode, write_dataset
-from phaser.suites.following import Followed, follow
+from phaser.suites.expert_rollout import Followed, follow
 from phaser.suites.frame_hash import hash_of
 from phaser.suites.libero.assets import assets_folder
 from phaser.suites.libero.env import LiberoEnv

@@ -21,7 +21,7 @@ from phaser.demos.hdf5 import open_hdf5
 from phaser.demos.layouts import LAYOUTS
 from phaser.suites.libero.predicates import Truth
 from phaser.suites.libero.recorded_truths import RecordedTruths
-from phaser.suites.libraries import mujoco
+from phaser.suites.mujoco_library import mujoco
 
 Pose = tuple[Float[np.ndarray, "3"], Float[np.ndarray, "4"]]
 _NUMBERS = r'\b{}="([^"<>]{{1,200}})"'

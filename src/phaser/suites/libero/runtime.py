@@ -24,7 +24,7 @@ from types import ModuleType
 from phaser.core.errors import BadInput, MissingDependency
 from phaser.core.folders import cache_folder
 from phaser.suites.libero.assets import package_folder
-from phaser.suites.libraries import mujoco
+from phaser.suites.mujoco_library import mujoco
 
 INSTALL = (
     "run: pip install 'phaser-vla[libero]', then "

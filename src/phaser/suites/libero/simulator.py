@@ -23,7 +23,7 @@ from phaser.suites.libero.init_states import init_states
 from phaser.suites.libero.protocol import Protocol
 from phaser.suites.libero.runtime import libero_envs, use_assets
 from phaser.suites.libero.tasks import suite_of
-from phaser.suites.libraries import mujoco
+from phaser.suites.mujoco_library import mujoco
 from phaser.suites.renderer import Renderer
 
 Control = Literal["compiled", "fast", "robosuite"]

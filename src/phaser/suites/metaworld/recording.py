@@ -16,15 +16,15 @@ from phaser.core.errors import BadInput
 from phaser.core.streams import Streams
 from phaser.demos.lerobot_layout import Shapes, Sidecar
 from phaser.demos.lerobot_writer import Episode, write_dataset
-from phaser.suites.following import Followed, Seen, follow
-from phaser.suites.frame_hash import reference_hash
-from phaser.suites.libraries import versions
-from phaser.suites.metaworld_env import ACTION_NAMES, STATE_NAMES, MetaWorldEnv
-from phaser.suites.recorded_stages import write_stages
+from phaser.suites.expert_rollout import Followed, Seen, follow
+from phaser.suites.metaworld.env import ACTION_NAMES, STATE_NAMES, MetaWorldEnv
+from phaser.suites.metaworld.libraries import versions
+from phaser.suites.metaworld.recorded_stages import write_stages
+from phaser.suites.metaworld.reference_frame import reference_hash
+from phaser.suites.metaworld.rendering import CAMERAS, CORNER, HIDDEN_BODIES, IMAGE_SIZE
+from phaser.suites.metaworld.seeds import SEEDS
+from phaser.suites.metaworld.staged_expert import Stage, StagedExpert
 from phaser.suites.recording_settings import RecordingSettings
-from phaser.suites.rendering import CAMERAS, CORNER, HIDDEN_BODIES, IMAGE_SIZE
-from phaser.suites.seeds import SEEDS
-from phaser.suites.staged_expert import Stage, StagedExpert
 
 LAYOUT = ActionLayout(motion=(0, 1, 2), gripper=(3,))
 SHAPES = Shapes(
@@ -39,7 +39,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Recording(RecordingSettings):
+class MetaWorldRecording(RecordingSettings):
     """How demonstrations are recorded."""
 
     def fingerprint(self, task: Task, split: str) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def record(
     folder: Path,
     task: Task,
     split: str,
-    recording: Recording,
+    recording: MetaWorldRecording,
     each: Callable[[], None] = lambda: None,
 ) -> None:
     """Write one split of one task; the folder appears when all its demonstrations are there.
@@ -101,7 +101,7 @@ def record(
 
 
 def _solved(
-    task: Task, split: str, recording: Recording
+    task: Task, split: str, recording: MetaWorldRecording
 ) -> Iterator[tuple[Episode, tuple[Stage, ...]]]:
     env = MetaWorldEnv(task)
     count = recording.num_demos(split)
@@ -122,7 +122,7 @@ def _solved(
 
 
 def record_episode(
-    env: MetaWorldEnv, seed: int, recording: Recording
+    env: MetaWorldEnv, seed: int, recording: MetaWorldRecording
 ) -> tuple[Episode, tuple[Stage, ...]] | None:
     """One demonstration and its expert's stage at every step; nothing when it is not solved."""
     followed = follow_expert(env, seed, recording, env.observe)
@@ -139,7 +139,7 @@ def record_episode(
 
 
 def follow_expert(
-    env: MetaWorldEnv, seed: int, recording: Recording, look: Callable[[], Seen]
+    env: MetaWorldEnv, seed: int, recording: MetaWorldRecording, look: Callable[[], Seen]
 ) -> Followed[Seen, Stage] | None:
     """The expert's demonstration from one layout; nothing when it is not solved."""
     expert = StagedExpert(env.task.name)

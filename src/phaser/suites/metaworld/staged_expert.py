@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from phaser.suites.libraries import Expert
+from phaser.suites.metaworld.libraries import Expert
 
 Stage = frozenset[int]
 """First lines of the arms that ran, in the file of the expert's class."""

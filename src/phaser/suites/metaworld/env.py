@@ -7,8 +7,9 @@ from jaxtyping import Float
 
 from phaser.core.demonstration import Task
 from phaser.core.ports import Observation
-from phaser.suites.libraries import make_simulator, mujoco
-from phaser.suites.rendering import Cameras
+from phaser.suites.metaworld.libraries import make_simulator
+from phaser.suites.metaworld.rendering import Cameras
+from phaser.suites.mujoco_library import mujoco
 
 STATE_NAMES = ("x", "y", "z", "gripper")
 ACTION_NAMES = ("dx", "dy", "dz", "gripper")

@@ -12,15 +12,16 @@ from phaser.core.demonstration import Demo, Task
 from phaser.core.errors import MissingDependency, UnknownName
 from phaser.core.folders import cache_folder
 from phaser.demos.lerobot import Dataset, open_dataset
-from phaser.suites.frame_hash import reference_hash, require_as_recorded
+from phaser.suites.frame_hash import require_as_recorded
 from phaser.suites.gl import choose_gl
-from phaser.suites.metaworld_env import ACTION_NAMES, STATE_NAMES, MetaWorldEnv
-from phaser.suites.metaworld_tasks import task_named, task_names
+from phaser.suites.metaworld.env import ACTION_NAMES, STATE_NAMES, MetaWorldEnv
+from phaser.suites.metaworld.recording import LAYOUT, MetaWorldRecording
+from phaser.suites.metaworld.reference_frame import reference_hash
+from phaser.suites.metaworld.rendering import CAMERAS, IMAGE_SIZE
+from phaser.suites.metaworld.seeds import seeds
+from phaser.suites.metaworld.tasks import task_named, task_names
 from phaser.suites.orders import in_order
 from phaser.suites.recorder import SPLITS, ensure_recorded
-from phaser.suites.recording import LAYOUT, Recording
-from phaser.suites.rendering import CAMERAS, IMAGE_SIZE
-from phaser.suites.seeds import seeds
 
 MAX_HORIZON = 200
 # Fixed for all tasks: statistics of the data would change as tasks arrive.
@@ -34,7 +35,7 @@ class MetaWorld:
 
     task_list: str | tuple[str, ...] = "metaworld-10"
     order: str = "default"
-    recording: Recording = field(default_factory=Recording)
+    recording: MetaWorldRecording = field(default_factory=MetaWorldRecording)
     cache: Path = field(default_factory=cache_folder)
 
     def __post_init__(self) -> None:

@@ -1,33 +1,19 @@
-"""The one place that imports mujoco and Meta-World, late and with their known noise silenced."""
+"""The one place that imports Meta-World, late and with its known noise silenced."""
 
 from __future__ import annotations
 
 import warnings
 from functools import cache
 from importlib import metadata
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from phaser.core.errors import MissingDependency
-from phaser.suites.gl import choose_gl
+from phaser.suites.mujoco_library import mujoco
 
 _INSTALL = "install the extra: pip install 'phaser-vla[metaworld]'"
-
-
-@cache
-def mujoco() -> ModuleType:
-    """MuJoCo, after a GL backend was chosen for it."""
-    choose_gl()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            import mujoco as library
-    except ImportError as error:
-        raise MissingDependency(f"mujoco does not import ({error}); {_INSTALL}") from error
-    return library
 
 
 def make_simulator(task: str) -> Any:

@@ -15,11 +15,11 @@ from phaser.core.demonstration import Demo, Task
 from phaser.core.errors import BadInput
 from phaser.demos.lerobot import open_dataset
 from phaser.suites.lasting_stages import lasting_stages
-from phaser.suites.metaworld_env import MetaWorldEnv
-from phaser.suites.recorded_stages import read_stages, write_stages
-from phaser.suites.recording import LAYOUT, Recording, follow_expert
-from phaser.suites.seeds import SEEDS
-from phaser.suites.staged_expert import Stage
+from phaser.suites.metaworld.env import MetaWorldEnv
+from phaser.suites.metaworld.recorded_stages import read_stages, write_stages
+from phaser.suites.metaworld.recording import LAYOUT, Recording, follow_expert
+from phaser.suites.metaworld.seeds import SEEDS
+from phaser.suites.metaworld.staged_expert import Stage
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

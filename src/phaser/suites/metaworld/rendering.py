@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import UInt8
 
-from phaser.suites.libraries import mujoco
+from phaser.suites.mujoco_library import mujoco
 from phaser.suites.renderer import Renderer
 
 IMAGE_SIZE = 96

@@ -16,7 +16,7 @@ from phaser.core.demonstration import Task
 from phaser.core.errors import BrokenFile
 from phaser.core.files import write_json
 from phaser.demos.lerobot_layout import inside, small_json
-from phaser.suites.staged_expert import Stage, StagedExpert
+from phaser.suites.metaworld.staged_expert import Stage, StagedExpert
 
 NAME = "meta/expert_stages.json"
 FORMAT = 1

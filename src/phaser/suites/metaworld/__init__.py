@@ -1,0 +1,1 @@
+"""Meta-World: tasks, scripted experts, cameras and the simulator."""
