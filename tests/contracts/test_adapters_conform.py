@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from phaser.policies.tiny import Tiny, TinyPolicy
-from phaser.suites.metaworld.recording import Recording
+from phaser.suites.metaworld.recording import MetaWorldRecording
 from phaser.suites.metaworld.suite import MetaWorld
 from phaser.testing.policy import check_policy
 from phaser.testing.suite import check_suite
@@ -76,7 +76,7 @@ def test_a_broken_policy_is_found_out(policy, message):
 
 @pytest.fixture(scope="module")
 def metaworld(tmp_path_factory):
-    recording = Recording(num_train=2, num_heldout=1, max_steps=80)
+    recording = MetaWorldRecording(num_train=2, num_heldout=1, max_steps=80)
     cache = tmp_path_factory.mktemp("contract-cache")
     return MetaWorld(task_list=("reach",), recording=recording, cache=cache)
 

@@ -9,7 +9,7 @@ import pytest
 from phaser.experiments.run import Evaluation, Run
 from phaser.methods.table import METHODS
 from phaser.policies.tiny import Tiny
-from phaser.suites.metaworld.recording import Recording
+from phaser.suites.metaworld.recording import MetaWorldRecording
 from phaser.suites.metaworld.suite import MetaWorld
 from phaser.training.fit import Fit
 
@@ -24,7 +24,7 @@ def tiny_run(tmp_path_factory):
     """Makes a run of a method by name; demonstrations are recorded when first needed."""
     suite = MetaWorld(
         task_list=("reach", "pick-place"),
-        recording=Recording(num_train=2, num_heldout=1, max_steps=80),
+        recording=MetaWorldRecording(num_train=2, num_heldout=1, max_steps=80),
         cache=tmp_path_factory.mktemp("experiment-cache"),
     )
     base = Run(

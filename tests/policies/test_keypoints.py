@@ -2,7 +2,7 @@
 
 import torch
 
-from phaser.policies.keypoints import keypoints
+from phaser.policies.tiny.keypoints import keypoints
 
 
 def plain(scores: torch.Tensor, height: int, width: int) -> torch.Tensor:

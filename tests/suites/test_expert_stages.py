@@ -11,7 +11,7 @@ from phaser.suites.lasting_stages import lasting_stages
 from phaser.suites.metaworld.env import MetaWorldEnv
 from phaser.suites.metaworld.expert_stages import staged_demo, staged_demos
 from phaser.suites.metaworld.libraries import Expert
-from phaser.suites.metaworld.recording import Recording, record_episode
+from phaser.suites.metaworld.recording import MetaWorldRecording, record_episode
 from phaser.suites.metaworld.seeds import SEEDS
 from phaser.suites.metaworld.staged_expert import StagedExpert
 from phaser.suites.metaworld.tasks import task_named
@@ -30,7 +30,7 @@ def test_a_watched_expert_acts_as_the_unwatched_one_and_leaves_no_trace():
 
 def test_the_unseen_demonstration_is_the_recorded_one():
     env = MetaWorldEnv(task_named("drawer-open"))
-    recording = Recording(max_steps=120)
+    recording = MetaWorldRecording(max_steps=120)
     recorded = record_episode(env, 1000, recording)
     unseen = staged_demo(env, 1000, recording=recording)
     assert recorded is not None
@@ -59,7 +59,7 @@ def test_the_gripper_decision_is_part_of_the_stage():
 
 def test_a_layout_that_is_not_solved_in_time_gives_no_demonstration():
     env = MetaWorldEnv(task_named("drawer-open"))
-    assert staged_demo(env, 1000, recording=Recording(max_steps=5)) is None
+    assert staged_demo(env, 1000, recording=MetaWorldRecording(max_steps=5)) is None
 
 
 def test_a_short_stage_belongs_to_the_next_one():

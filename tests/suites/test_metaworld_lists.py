@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phaser.core.errors import BadInput, UnknownName
-from phaser.suites.metaworld.recording import Recording
+from phaser.suites.metaworld.recording import MetaWorldRecording
 from phaser.suites.metaworld.seeds import SEEDS, seeds
 from phaser.suites.metaworld.suite import MetaWorld
 from phaser.suites.metaworld.tasks import INSTRUCTIONS, LISTS, task_names
@@ -80,7 +80,7 @@ def test_orders_differ() -> None:
 @pytest.mark.parametrize("changes", [{"num_train": 0}, {"noise": -0.1}, {"max_steps": 0}])
 def test_impossible_recordings_are_refused(changes: dict[str, float]) -> None:
     with pytest.raises(BadInput, match="expected"):
-        Recording(**changes)
+        MetaWorldRecording(**changes)
 
 
 def test_naming_a_suite_imports_no_simulator() -> None:

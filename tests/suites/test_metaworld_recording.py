@@ -17,13 +17,13 @@ from phaser.suites import recorder
 from phaser.suites.metaworld.env import MetaWorldEnv
 from phaser.suites.metaworld.expert_stages import kept_stages, staged_demos
 from phaser.suites.metaworld.recorded_stages import read_stages
-from phaser.suites.metaworld.recording import Recording, record_episode
+from phaser.suites.metaworld.recording import MetaWorldRecording, record_episode
 from phaser.suites.metaworld.seeds import SEEDS
 from phaser.suites.metaworld.suite import MetaWorld
 from phaser.suites.metaworld.tasks import task_named
 from phaser.suites.recorder import ensure_recorded, is_current
 
-TINY = Recording(num_train=2, num_heldout=1)
+TINY = MetaWorldRecording(num_train=2, num_heldout=1)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_a_second_call_reuses_the_recordings(suite: MetaWorld) -> None:
 
 def test_other_settings_are_recorded_beside_not_over(suite: MetaWorld) -> None:
     task = suite.tasks()[0]
-    noiseless = Recording(num_train=2, num_heldout=1, noise=0.0)
+    noiseless = MetaWorldRecording(num_train=2, num_heldout=1, noise=0.0)
     folders = [one.folder(suite.cache, task, "train") for one in (TINY, noiseless)]
     assert folders[0] != folders[1]
     assert is_current(folders[0], task, "train", TINY)
@@ -155,11 +155,11 @@ def test_who_comes_while_a_task_is_recorded_waits_and_finds_it(
 ) -> None:
     recorded: list[Path] = []
 
-    def record_slowly(recording: Recording, folder: Path, *arguments: object) -> None:
+    def record_slowly(recording: MetaWorldRecording, folder: Path, *arguments: object) -> None:
         time.sleep(0.1)
         recorded.append(folder)
 
-    monkeypatch.setattr(Recording, "record", record_slowly)
+    monkeypatch.setattr(MetaWorldRecording, "record", record_slowly)
     monkeypatch.setattr(recorder, "is_current", lambda folder, *arguments: folder in recorded)
     job = (tmp_path, task_named("reach"), TINY)
     callers = [threading.Thread(target=ensure_recorded, args=job) for _ in range(3)]
@@ -172,8 +172,8 @@ def test_who_comes_while_a_task_is_recorded_waits_and_finds_it(
 
 def test_noise_moves_the_arm_but_never_the_labels_of_the_gripper() -> None:
     env = MetaWorldEnv(task_named("reach"))
-    clean = record_episode(env, 1000, Recording(noise=0.0))
-    noisy = record_episode(env, 1000, Recording(noise=0.3))
+    clean = record_episode(env, 1000, MetaWorldRecording(noise=0.0))
+    noisy = record_episode(env, 1000, MetaWorldRecording(noise=0.3))
     assert clean is not None
     assert noisy is not None
     assert np.array_equal(clean[0].actions[0], noisy[0].actions[0])
@@ -181,7 +181,7 @@ def test_noise_moves_the_arm_but_never_the_labels_of_the_gripper() -> None:
 
 
 def test_an_expert_that_fails_leaves_no_demonstration_and_no_folder(tmp_path: Path) -> None:
-    hopeless = Recording(num_train=1, num_heldout=1, max_steps=3, tries_per_demo=2)
+    hopeless = MetaWorldRecording(num_train=1, num_heldout=1, max_steps=3, tries_per_demo=2)
     suite = MetaWorld(task_list=("reach",), recording=hopeless, cache=tmp_path)
     with pytest.raises(BadInput, match="solved 0 of 2"):
         suite.demos(suite.tasks()[0], "train")

@@ -6,10 +6,10 @@ import argparse
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import NoReturn
 
 from phaser.core.errors import BadInput
+from phaser.memory.budget import Budget
 
 _SPAN = re.compile(r"(\d+)-(\d+)")
 MAX_SEEDS = 10_000
@@ -88,10 +88,64 @@ def add_budget_tolerance(parser: Parser) -> None:
 def add_phases(parser: Parser) -> None:
     parser.add_argument(
         "--phases",
-        type=Path,
         metavar="FILE",
-        help="phases from a stage_info.json (see phaser segment) instead of Auto-PC's own",
+        help="phases from a stage_info.json (see phaser segment), or a shipped annotation by name "
+        "(libero-goal), instead of Auto-PC's own",
     )
+
+
+KINDS = {"suite": "suite", "policy": "policy"}
+RULES = {"keep": "keep rule", "draw": "draw rule", "rehearse": "rehearse rule"}
+RULES |= {"penalty": "penalty", "segmenter": "segmenter"}
+
+
+def add_kinds(parser: Parser, *, rules: bool) -> None:
+    """Flags that choose an adapter or a rule by its name; its settings are then flags as well."""
+    for name, what in (KINDS | (RULES if rules else {})).items():
+        parser.add_argument(
+            f"--{name}",
+            metavar="NAME",
+            help=f"another {what} by name; its settings: --{name}.…"
+            if name in KINDS
+            else f"another {what} by name; its settings: --method.{name}.…",
+        )
+
+
+def add_budget(parser: Parser, *, several: bool = False) -> None:
+    """The five ways to give a budget, of which one may be used."""
+    group = parser.add_mutually_exclusive_group()
+    texts = {
+        "--budget": "frames kept of each task (default: 20)",
+        "--budget-per-phase": "instead: frames kept of each phase",
+        "--budget-bytes": "instead: encoded bytes of each task, as many frames as fit; see "
+        "--storage.codec",
+        "--budget-total": "instead: frames in all; older tasks give way to new ones",
+        "--budget-total-bytes": "instead: encoded bytes in all",
+    }
+    for flag, text in texts.items():
+        if several:
+            more = ["--budgets"] if flag == "--budget" else []
+            group.add_argument(flag, *more, nargs="+", metavar="N", help=text)
+        else:
+            group.add_argument(flag, type=positive, metavar="N", help=text)
+
+
+def budgets_in(chosen: argparse.Namespace) -> list[Budget]:
+    """The budgets that the flags of `add_budget` give; none where none was used."""
+    makers = {
+        "budget": Budget.per_task,
+        "budget_per_phase": Budget.per_phase,
+        "budget_bytes": Budget.bytes_per_task,
+        "budget_total": Budget.total,
+        "budget_total_bytes": Budget.total_bytes,
+    }
+    for name, make in makers.items():
+        value = getattr(chosen, name)
+        if value is not None:
+            flag = f"--{name.replace('_', '-')}"
+            numbers = whole_numbers(value, flag=flag) if isinstance(value, list) else [value]
+            return [make(number) for number in numbers]
+    return []
 
 
 def _share(text: str) -> float:

@@ -9,10 +9,11 @@ from pathlib import Path
 from phaser.cli.arguments import Parser, positive
 from phaser.cli.grid import run_cells
 from phaser.cli.output import require_writable, show, write_pages
-from phaser.cli.recordings import missing, require_simulator
+from phaser.cli.recordings import require_suite
 from phaser.experiments.grid import Axes
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run
+from phaser.memory.budget import Budget
 from phaser.methods.table import METHODS
 
 PRESET = "metaworld-quick"
@@ -28,11 +29,11 @@ def execute(arguments: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     chosen = parser.parse(arguments)
     base = preset(PRESET)
-    require_simulator(base)
+    require_suite(base)
     require_writable(chosen.out)
     stream = sys.stderr if chosen.json else sys.stdout
     print(introduction(base, chosen.out), file=stream, flush=True)
-    cells = Axes(methods=METHOD_NAMES, budgets=(BUDGET,)).cells(base)
+    cells = Axes(methods=METHOD_NAMES, budgets=(Budget.per_task(BUDGET),)).cells(base)
     folders = run_cells(cells, chosen.out, num_workers=chosen.workers, to_stderr=chosen.json)
     pages = write_pages(folders, chosen.out / "report.html")
     show(pages, as_json=chosen.json, folder=str(chosen.out))
@@ -42,7 +43,7 @@ def execute(arguments: Sequence[str]) -> int:
 def introduction(base: Run, out: Path) -> str:
     """What is about to happen, in plain sentences."""
     tasks = base.suite.tasks()
-    new = len(missing(base))
+    new = len(base.suite.missing())
     recordings = (
         f"Scripted experts are recorded for {new} of the {len(tasks)} tasks, {len(tasks) - new} "
         "are there already. Learning starts with the first recording."

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from phaser.cli.progress import Watch
-from phaser.cli.recordings import BackgroundRecorder, missing
+from phaser.cli.recordings import BackgroundRecorder
 from phaser.core.errors import BadInput
-from phaser.experiments.cell import Event
+from phaser.core.suite import SPLITS
+from phaser.experiments.events import Event
 from phaser.experiments.grid import Notify
 from phaser.experiments.run import Run
-from phaser.memory.phase_buckets import PhaseBuckets
 
 Work = Callable[[Notify], object]
 """Runs the cells and tells the function it is given what happens in them."""
@@ -20,7 +20,7 @@ Work = Callable[[Notify], object]
 
 def watched(cells: Sequence[Run], work: Work, *, num_workers: int, to_stderr: bool) -> None:
     """Do the work while recordings are made in the background and progress is shown."""
-    todo = missing(cells[0])
+    todo = cells[0].suite.missing()
     with Watch(cells, stream=sys.stderr if to_stderr else sys.stdout) as watch:
         if todo:
             watch.expect_recordings(len(todo))
@@ -36,29 +36,34 @@ def watched(cells: Sequence[Run], work: Work, *, num_workers: int, to_stderr: bo
 
 def require_frames_for_phases(cells: Sequence[Run], say: Callable[[str], None]) -> None:
     """Refuse a budget smaller than the number of phases before training, not after a task."""
-    tight = [
-        run
-        for run in cells
-        if isinstance(run.method.keep, PhaseBuckets)
-        and run.bytes_per_task is None
-        and run.frames_per_task < run.most_phases
-    ]
+    tight = [run for run in cells if _is_tight(run)]
     if not tight:
         return
     say("The budget is small: the phases of every task are counted first.")
-    smallest = min(tight, key=lambda run: run.frames_per_task)
+    smallest = min(tight, key=_frames_per_task)
     for task in smallest.suite.tasks():
-        demos = [
-            demo for split in ("train", "heldout") for demo in smallest.suite.demos(task, split)
-        ]
+        demos = [demo for split in SPLITS for demo in smallest.suite.demos(task, split)]
         num_phases = len(smallest.segmenter_of(task.name).segment(demos)[0].phases)
-        keep = smallest.method.keep
-        zeroed = isinstance(keep, PhaseBuckets) and keep.zero_phase is not None
-        if keep.frames_per_task < num_phases - zeroed:
+        fewest = smallest.method.keep.fewest(num_phases)
+        if _frames_per_task(smallest) < fewest:
             raise BadInput(
-                f"a budget of {keep.frames_per_task} frames per task is smaller than the "
-                f"{num_phases - zeroed} phases of {task.name!r}; give at least one frame per phase"
+                f"a budget of {_frames_per_task(smallest)} frames per task is smaller than the "
+                f"{fewest} phases of {task.name!r}; give at least one frame per phase"
             )
+
+
+def _is_tight(run: Run) -> bool:
+    """True where some task may have more phases than its budget has frames."""
+    most = run.segmenter_of(run.suite.tasks()[0].name).max_phases
+    if run.phases:
+        most = max(len(one.phases) for one in run.phases)
+    return most is None or _frames_per_task(run) < run.method.keep.fewest(most)
+
+
+def _frames_per_task(run: Run) -> float:
+    budget = run.budget
+    counts = budget is not None and (budget.unit, budget.per) == ("frames", "task")
+    return budget.amount if budget is not None and counts else float("inf")
 
 
 def settings_folder(out: Path | None, *parts: str) -> Path:

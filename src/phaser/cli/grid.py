@@ -8,24 +8,29 @@ from pathlib import Path
 
 from phaser.cli.arguments import (
     Parser,
+    add_budget,
     add_budget_tolerance,
+    add_kinds,
     add_phases,
+    budgets_in,
     positive,
     split_first,
     whole_numbers,
 )
 from phaser.cli.execution import require_frames_for_phases, settings_folder, watched
+from phaser.cli.kinds import with_kinds
 from phaser.cli.output import require_writable, show, write_pages
-from phaser.cli.recordings import require_simulator
+from phaser.cli.recordings import require_suite
 from phaser.cli.settings import overridden, settings_help
 from phaser.core.errors import BadInput
 from phaser.experiments.grid import Axes, check_budgets, is_finished, run_grid
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run
+from phaser.memory.budget import Budget
 
 DEFAULT_METHODS = ("sequential", "er", "phaser")
-HIDDEN = ("method",)
-"""Settings inside a method differ from method to method; `phaser run` changes them."""
+HIDDEN = ("method.keep", "method.draw", "method.rehearse", "method.penalty", "budget")
+"""Rules differ from method to method; `phaser run` changes their settings."""
 
 EPILOG = """\
 Settings that all cells share are flags as well, for example
@@ -44,14 +49,14 @@ def execute(arguments: Sequence[str]) -> int:
     chosen, rest = parser.parse_known_args(words)
     if not name:
         raise BadInput("grid: name a preset first, such as metaworld-10; see phaser presets")
-    base = overridden(preset(name), rest, verb="grid", flags=parser.flags(), hidden=HIDDEN)
+    start = with_kinds(preset(name), chosen)
+    base = overridden(start, rest, verb="grid", flags=parser.flags(), hidden=HIDDEN)
     if chosen.phases is not None:
         base = base.with_phases(chosen.phases)
     axes = Axes(
         methods=tuple(dict.fromkeys(chosen.methods)),
         seeds=whole_numbers(chosen.seeds, flag="--seeds"),
-        budgets=whole_numbers(chosen.budgets or ["20"], flag="--budgets"),
-        bytes_budgets=whole_numbers(chosen.budget_bytes or (), flag="--budget-bytes"),
+        budgets=tuple(budgets_in(chosen)) or (Budget(),),
         alternate_order=chosen.alternate_order,
     )
     cells = axes.cells(base)
@@ -90,7 +95,7 @@ def run_cells(
     if not todo:
         check_budgets([out / cell.name for cell in cells], tolerance=budget_tolerance)
         return [out / cell.name for cell in cells]
-    require_simulator(todo[0])
+    require_suite(todo[0])
     require_frames_for_phases(todo, say)
     watched(
         todo,
@@ -113,20 +118,12 @@ def _parser() -> Parser:
     )
     parser.add_argument("--methods", nargs="+", default=list(DEFAULT_METHODS), metavar="NAME")
     parser.add_argument("--seeds", nargs="+", default=["0"], metavar="S", help="0 1 2, or 0-7")
-    budget = parser.add_mutually_exclusive_group()
-    budget.add_argument(
-        "--budgets", nargs="+", metavar="N", help="frames kept of each task (default: 20)"
-    )
-    budget.add_argument(
-        "--budget-bytes",
-        nargs="+",
-        metavar="N",
-        help="instead: encoded bytes of each task, as many frames as fit; see --storage.codec",
-    )
+    add_budget(parser, several=True)
     parser.add_argument(
         "--alternate-order", action="store_true", help="odd seeds learn the tasks in reverse"
     )
     add_phases(parser)
+    add_kinds(parser, rules=False)
     add_budget_tolerance(parser)
     parser.add_argument("--workers", type=positive, default=2, help="processes (default: 2)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/PRESET")

@@ -12,6 +12,7 @@ from typing import Any
 
 from phaser.core.errors import BadInput, CannotWrite
 from phaser.core.files import read_json
+from phaser.memory.budget import Budget
 from phaser.report.page import write_report
 from phaser.report.summary import Summary
 from phaser.report.tables import as_text
@@ -44,18 +45,17 @@ def write_pages(
     folders: Sequence[Path], out: Path, *, budget_tolerance: float = 0.01
 ) -> list[tuple[Path, Summary]]:
     """One page per budget, in frames or bytes; methods without memory are in all of them."""
-    budgets: dict[tuple[int, str], list[Path]] = {}
+    budgets: dict[Budget | None, list[Path]] = {}
     for folder in folders:
-        about = read_json(folder / "run.json")
-        num_bytes, frames = about.get("bytes_per_task"), int(about.get("frames_per_task", 0))
-        budget = (int(num_bytes), "bytes") if num_bytes else (frames, "")
-        budgets.setdefault(budget, []).append(folder)
-    without = budgets.pop((0, ""), [])
-    if len(budgets) <= 1:
+        written = read_json(folder / "run.json").get("budget")
+        budgets.setdefault(Budget(**written) if written else None, []).append(folder)
+    without = budgets.pop(None, [])
+    given = {budget: cells for budget, cells in budgets.items() if budget is not None}
+    if len(given) <= 1:
         return [(out, write_report(folders, out, budget_tolerance=budget_tolerance))]
     pages = {
-        out.with_stem(f"{out.stem}-b{size}{unit}"): budgets[size, unit]
-        for size, unit in sorted(budgets)
+        out.with_stem(f"{out.stem}-b{budget.slug}"): given[budget]
+        for budget in sorted(given, key=lambda one: (one.unit, one.per, one.amount))
     }
     return [
         (page, write_report([*without, *cells], page, budget_tolerance=budget_tolerance))

@@ -11,7 +11,14 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from phaser.experiments.cell import Event
+from phaser.experiments.events import (
+    Event,
+    Finished,
+    Measured,
+    Preparing,
+    RolledOut,
+    Stepped,
+)
 from phaser.experiments.run import Run
 
 STEPS_PER_ROLLOUT = 10
@@ -81,29 +88,28 @@ class Watch:
             self.say(f"recorded {task} ({done} of {count})")
 
     def cell(self, name: str, event: Event) -> None:
-        """What `run_grid` reports."""
+        """Show what a cell tells."""
         running = self._cells[name]
-        kind = event["kind"]
         if running.bar is None:
             running.bar = self._bars.add_task(running.label, total=running.total, at="starting")
-        if kind == "step":
+        if isinstance(event, Stepped):
             # From the first step on: starting processes says nothing about the rest.
             self._started = self._started or time.monotonic()
-            running.step = event["step"]
-            self._update(running, f"step {event['step']}/{event['steps']}")
-        elif kind == "episode":
+            running.step = event.step
+            self._update(running, f"step {event.step}/{event.steps}")
+        elif isinstance(event, RolledOut):
             running.episodes += 1
             running.speed = speed_of(event)
-            self._update(running, f"tries {event['task']} {evaluation_left(event)}")
-        elif kind == "prepare":
-            self._update(running, f"reads {event['task']}")
-        elif kind == "task":
+            self._update(running, f"tries {event.task} {evaluation_left(event)}")
+        elif isinstance(event, Preparing):
+            self._update(running, f"reads {event.task}")
+        elif isinstance(event, Measured):
             running.finished_work, running.step, running.episodes = running.work, 0, 0
             self._update(running, "")
             left = "" if self.has_bars else self._time_left(" · about {} left")
             self.say(task_line(running.label, running.run, event) + running.speed + left)
             running.speed = ""
-        elif kind == "done":
+        elif isinstance(event, Finished):
             running.finished_work, running.step, running.episodes = running.total, 0, 0
             self._bars.remove_task(running.bar)
 
@@ -143,14 +149,15 @@ def work_of(run: Run) -> int:
     return run.fit.steps_per_task * num_tasks + STEPS_PER_ROLLOUT * rollouts
 
 
-def task_line(label: str, run: Run, event: dict[str, Any]) -> str:
+def task_line(label: str, run: Run, event: Measured) -> str:
     """What a method can do after a task."""
-    counts: dict[str, list[int]] = event["counts"]
-    num_tasks = len(run.suite.tasks())
+    counts, num_tasks = event.counts, len(run.suite.tasks())
+    if not counts:
+        return f"{label}  task {event.index + 1}/{num_tasks} {event.task}: loss {event.loss:.3f}"
     if run.method.joint:
         return f"{label}  all {num_tasks} tasks at once: {_of(counts.values())} rollouts solved"
-    name = event["task"]
-    line = f"{label}  task {event['index'] + 1}/{num_tasks} {name} learnt {_of([counts[name]])}"
+    name = event.task
+    line = f"{label}  task {event.index + 1}/{num_tasks} {name} learnt {_of([counts[name]])}"
     earlier = [tally for task, tally in counts.items() if task != name]
     if not earlier:
         return line
@@ -159,16 +166,16 @@ def task_line(label: str, run: Run, event: dict[str, Any]) -> str:
     return f"{line} · of {tasks} {100 * share:.0f} % is left ({_of(earlier)} rollouts)"
 
 
-def speed_of(event: Event) -> str:
+def speed_of(event: RolledOut) -> str:
     """How fast rollouts go, and which part of the work is whose."""
-    shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in event["shares"].items())
-    return f" · {event['episodes_per_s']:.2g} rollouts/s ({shares})"
+    shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in event.shares.items())
+    return f" · {event.episodes_per_s:.2g} rollouts/s ({shares})"
 
 
-def evaluation_left(event: Event) -> str:
+def evaluation_left(event: RolledOut) -> str:
     """How far the rollouts after a task are."""
-    left = duration(event["seconds_left"])
-    return f"{event['episodes']}/{event['planned']}, {left} left{speed_of(event)}"
+    left = "" if event.seconds_left is None else f", {duration(event.seconds_left)} left"
+    return f"{event.episodes}/{event.planned}{left}{speed_of(event)}"
 
 
 def _of(tallies: Any) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from phaser.cli.arguments import Parser, positive, split_first
+from phaser.cli.arguments import Parser, add_kinds, positive, split_first
+from phaser.cli.kinds import with_kinds
 from phaser.cli.progress import Watch
-from phaser.cli.recordings import BackgroundRecorder, require_simulator
+from phaser.cli.recordings import BackgroundRecorder, require_suite
 from phaser.cli.settings import overridden, settings_help
 from phaser.core.errors import BadInput
 from phaser.experiments.presets import preset
 
-HIDDEN = ("method", "segmenter", "fit", "evaluation")
+HIDDEN = ("method", "fit", "evaluation", "budget", "storage")
 
 
 def execute(arguments: Sequence[str]) -> int:
@@ -21,6 +22,7 @@ def execute(arguments: Sequence[str]) -> int:
         "Record scripted experts for every task of a preset and encode what they see.",
         usage="phaser record PRESET [--workers N] [flags]",
     )
+    add_kinds(parser, rules=False)
     parser.add_argument("--workers", type=positive, default=2, help="processes (default: 2)")
     if "-h" in words or "--help" in words:
         run = preset(name or "metaworld-10")
@@ -29,8 +31,9 @@ def execute(arguments: Sequence[str]) -> int:
     chosen, rest = parser.parse_known_args(words)
     if not name:
         raise BadInput("record: name a preset first, such as metaworld-10; see phaser presets")
-    run = overridden(preset(name), rest, verb="record", flags=parser.flags(), hidden=HIDDEN)
-    require_simulator(run)
+    start = with_kinds(preset(name), chosen)
+    run = overridden(start, rest, verb="record", flags=parser.flags(), hidden=HIDDEN)
+    require_suite(run)
     tasks = run.suite.tasks()
     with Watch([]) as watch:
         watch.expect_recordings(len(tasks))

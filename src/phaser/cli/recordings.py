@@ -13,23 +13,14 @@ from types import TracebackType
 from phaser.cli.output import require_writable
 from phaser.core.demonstration import Task
 from phaser.core.errors import PhaserError
-from phaser.experiments.prepare import SPLITS, prefetch
+from phaser.experiments.prepare import prefetch
 from phaser.experiments.run import Run
 
 
-def require_simulator(run: Run) -> None:
-    """What every run needs of this machine, checked before anything starts."""
-    run.suite.require_simulator()
+def require_suite(run: Run) -> None:
+    """Check what every run needs of this machine, before anything starts."""
+    run.suite.require()
     require_writable(run.suite.cache)
-
-
-def missing(run: Run) -> list[Task]:
-    """Tasks without a recording, in the order in which they are learnt."""
-    return [
-        task
-        for task in run.suite.tasks()
-        if not all(run.suite.recorded(task, split).exists() for split in SPLITS)
-    ]
 
 
 class BackgroundRecorder:
@@ -84,6 +75,7 @@ class BackgroundRecorder:
         prefetch(
             self._run.suite,
             self._run.policy,
+            self._run.encoders,
             self._tasks,
             lambda task: self._ready(task.name),
             num_workers=self._num_workers,

@@ -10,19 +10,29 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from phaser.cli.arguments import Parser, add_phases, positive, split_first
+from phaser.cli.arguments import (
+    Parser,
+    add_budget,
+    add_kinds,
+    add_phases,
+    budgets_in,
+    positive,
+    split_first,
+)
 from phaser.cli.execution import require_frames_for_phases, settings_folder, watched
+from phaser.cli.kinds import with_kinds
 from phaser.cli.output import require_writable, show, write_pages
-from phaser.cli.recordings import require_simulator
+from phaser.cli.recordings import require_suite
 from phaser.cli.settings import overridden, settings_help
 from phaser.core.errors import BadInput
 from phaser.evaluation.simulators import Simulators, available_cores
 from phaser.experiments.cell import run_cell
+from phaser.experiments.compatibility import other_commit
 from phaser.experiments.grid import is_finished
 from phaser.experiments.position import POSITION, Position
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run, run_from, settings_in, settings_of
-from phaser.experiments.sameness import other_commit
+from phaser.experiments.settings_files import KIND
 from phaser.methods.table import method
 
 EPILOG = """\
@@ -55,7 +65,7 @@ def execute(arguments: Sequence[str]) -> int:
     else:
         for line in _where_it_stands(run, out):
             print(line, file=stream)
-        require_simulator(run)
+        require_suite(run)
         require_frames_for_phases([run], lambda line: print(line, file=stream))
         with Simulators(chosen.simulators) as simulators:
             watched(
@@ -95,18 +105,15 @@ def _where_it_stands(run: Run, out: Path) -> Iterator[str]:
 
 
 def start(name: str, chosen: Namespace) -> Run:
-    """The run before its nested flags: preset, then file, --method, --budget(-bytes), --seed."""
+    """The run before its nested flags: preset, then file, names of kinds, budget, --seed."""
     run = preset(name) if name else Run()
     if chosen.from_file is not None:
         run = _with_file(run, chosen.from_file)
     if chosen.method is not None:
-        named = method(chosen.method)
-        budget = run.frames_per_task or named.keep.frames_per_task
-        run = run.with_method(chosen.method, named.with_budget(budget))
-    if chosen.budget is not None:
-        run = run.with_frames(chosen.budget)
-    if chosen.budget_bytes is not None:
-        run = run.with_bytes(chosen.budget_bytes)
+        run = run.with_method(method(chosen.method))
+    run = with_kinds(run, chosen)
+    for budget in budgets_in(chosen):
+        run = run.with_budget(budget)
     return run if chosen.seed is None else replace(run, seed=chosen.seed)
 
 
@@ -114,21 +121,14 @@ def _parser() -> Parser:
     parser = Parser(
         "run",
         "Learn a stream of tasks with one method and one seed.",
-        usage="phaser run PRESET [--method NAME] [--budget N | --budget-bytes N] [--seed S] "
-        "[flags]\n"
+        usage="phaser run PRESET [--method NAME] [--budget N] [--seed S] [flags]\n"
         "       phaser run --resume DIR",
         epilog=EPILOG,
     )
     parser.add_argument("--method", metavar="NAME", help="see phaser methods (default: phaser)")
-    budget = parser.add_mutually_exclusive_group()
-    budget.add_argument("--budget", type=int, metavar="N", help="frames kept of each task")
-    budget.add_argument(
-        "--budget-bytes",
-        type=int,
-        metavar="N",
-        help="instead: encoded bytes of each task, as many frames as fit; see --storage.codec",
-    )
+    add_budget(parser)
     add_phases(parser)
+    add_kinds(parser, rules=True)
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the run (default: 0)")
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="default: runs/PRESET/METHOD-BUDGET-ORDER-SEED"
@@ -174,6 +174,6 @@ def _layered(below: Any, above: Any) -> Any:
     """The upper value, with what it leaves out from the lower; another rule replaces it whole."""
     if not isinstance(below, dict) or not isinstance(above, dict):
         return above
-    if above.get("rule", below.get("rule")) != below.get("rule"):
+    if above.get(KIND, below.get(KIND)) != below.get(KIND):
         return above
     return below | {name: _layered(below.get(name), value) for name, value in above.items()}

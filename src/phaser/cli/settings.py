@@ -19,20 +19,19 @@ from tyro.constructors import ConstructorRegistry, StructConstructorSpec, Struct
 
 from phaser.cli.arguments import refuse_unknown
 from phaser.core.errors import BadInput
+from phaser.core.suite import Suite
 from phaser.experiments.run import Run
 
 HIDDEN = {
     ("Run", "preset"),
-    ("Run", "method_name"),
     ("Run", "seed"),
-    ("Run", "annotations"),
-    ("Storage", "bytes_per_task"),
-    ("MetaWorld", "cache"),
-    ("Libero", "cache"),
+    ("Run", "phases"),
+    ("Budget", "amount"),
+    ("Budget", "unit"),
+    ("Budget", "per"),
+    ("Method", "name"),
     ("Method", "joint"),
     ("Method", "summary"),
-    # Follows the method's own field of that name.
-    ("AutoPC", "boundaries"),
 }
 """Fields that other flags, the name of the method or the environment decide."""
 
@@ -46,8 +45,6 @@ def overridden(
     """The run with the flags in `words` applied; what is no flag of a run is refused."""
     changed, rest = _quietly(lambda: _parse(run, words, verb, hidden))
     refuse_unknown(verb, rest, [*flags, *setting_flags(run, hidden)])
-    if changed.method.boundaries != run.method.boundaries:
-        changed = changed.with_method(changed.method_name, changed.method)
     return changed
 
 
@@ -79,8 +76,11 @@ def _paths(value: Any, prefix: str, hidden: Collection[str]) -> Iterator[str]:
 
 def _is_hidden(value: Any, name: str, hidden: Collection[str]) -> bool:
     fixed = any(field.name == name and not field.init for field in dataclasses.fields(value))
-    named = (type(value).__name__, name) in HIDDEN or (isinstance(value, Run) and name in hidden)
-    return fixed or named
+    kind = type(value).__name__
+    named = (kind, name) in HIDDEN or f"{kind.lower()}.{name}" in hidden
+    # A folder of this machine is no setting of a run.
+    is_cache = isinstance(value, Suite) and name == "cache"
+    return fixed or named or is_cache or (isinstance(value, Run) and name in hidden)
 
 
 def _parse(
@@ -105,8 +105,7 @@ def _registry(hidden: Collection[str]) -> ConstructorRegistry:
     def fields_of_default(found: StructTypeInfo) -> StructConstructorSpec | None:
         nonlocal asking
         default = found.default
-        ours = type(default).__module__.startswith("phaser.") and dataclasses.is_dataclass(default)
-        if asking or not ours:
+        if asking or not dataclasses.is_dataclass(default):
             return None
         asking = True
         try:

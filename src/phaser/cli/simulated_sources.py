@@ -12,7 +12,8 @@ from phaser.suites.metaworld.tasks import INSTRUCTIONS, LISTS, task_names
 
 if TYPE_CHECKING:
     from phaser.cli.segment_sources import SourceTask
-    from phaser.experiments.run import AnySuite
+    from phaser.suites.libero.suite import Libero
+    from phaser.suites.metaworld.suite import MetaWorld
 
 LIBERO_NAMES = (
     *libero.SUITES,
@@ -53,12 +54,12 @@ def simulated_tasks(names: Named) -> list[SourceTask]:
     return found
 
 
-def _tasks(suite: AnySuite, source: str) -> list[SourceTask]:
+def _tasks(suite: MetaWorld | Libero, source: str) -> list[SourceTask]:
     from phaser.cli.output import require_writable
     from phaser.cli.segment_sources import SourceTask
-    from phaser.suites.recorder import SPLITS
+    from phaser.core.suite import SPLITS
 
-    suite.require_simulator()
+    suite.require()
     require_writable(suite.cache)
     return [
         SourceTask(

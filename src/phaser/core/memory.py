@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
@@ -43,6 +43,9 @@ class Bucket:
     phase: PhaseId
     frames: Sequence[FrameRef]
     prototype: Prototype
+    ranks: Sequence[int] = ()
+    """For every frame its place in the order in which the keep rule would keep frames if it had
+    room for fewer; left out, the frames' own order. Frames of high rank go first."""
 
     def __post_init__(self) -> None:
         # Frames in arrays were compared as arrays where they were read; making an object of each
@@ -50,6 +53,20 @@ class Bucket:
         distinct = isinstance(self.frames, FrameRefs) or len(set(self.frames)) == len(self.frames)
         if not self.frames or not distinct:
             raise BadInput(f"bucket {self.phase} needs distinct frames, has {len(self.frames)}")
+        if not len(self.ranks):
+            object.__setattr__(self, "ranks", range(len(self.frames)))
+        if len(self.ranks) != len(self.frames):
+            raise BadInput(
+                f"bucket {self.phase} has {len(self.frames)} frames and {len(self.ranks)} ranks"
+            )
+
+    def with_frames(self, places: Sequence[int]) -> Bucket:
+        """The same bucket with the frames at these places only, in their order."""
+        return replace(
+            self,
+            frames=tuple(self.frames[place] for place in places),
+            ranks=tuple(self.ranks[place] for place in places),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +77,13 @@ class Memory:
 
     def with_buckets(self, buckets: Iterable[Bucket]) -> Memory:
         return Memory(self.buckets + tuple(buckets))
+
+    def by_task(self) -> dict[str, list[Bucket]]:
+        """The buckets of each task, tasks in the order in which they were learnt."""
+        found: dict[str, list[Bucket]] = {}
+        for bucket in self.buckets:
+            found.setdefault(bucket.phase.task, []).append(bucket)
+        return found
 
     @property
     def num_frames(self) -> int:

@@ -29,10 +29,10 @@ Pixels = Mapping[str, UInt8[np.ndarray, "count height width 3"]]
 class NotOffered(BadInput):
     """A policy was asked for something that it does not have, such as features."""
 
-    def __init__(self, policy: object, name: str) -> None:
+    def __init__(self, policy: object, name: str, *, rule: str = "this method") -> None:
         super().__init__(
-            f"{type(policy).__name__} has no {name}(batch), which this method needs; give the "
-            "policy that method, or choose another method (phaser methods)"
+            f"{rule} needs {name}(batch) of the policy, which {type(policy).__name__} does not "
+            "offer; give the policy that method, or choose another method (phaser methods)"
         )
 
 
@@ -102,6 +102,11 @@ class Policy(Protocol):
     ) -> Float[np.ndarray, "count chunk action"]:
         """A chunk of actions for each observation, in the suite's own units; one must not depend
         on the others. Each stream is the source of that episode's noise."""
+        ...
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """The optional methods that this policy really has: of "features" and "outputs"."""
         ...
 
     def features(self, batch: Batch) -> Float[Tensor, "rows width"]:

@@ -6,24 +6,14 @@ Nothing here imports torch: these are the only words that both sides know.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
 
 from phaser.core.demonstration import Task
 from phaser.core.errors import PhaserError
-from phaser.core.ports import Observation, Suite
-
-Milestones = tuple[tuple[str, bool], ...]
-"""Steps towards the goal in their order, and whether each was ever reached."""
-
-
-@runtime_checkable
-class HasMilestones(Protocol):
-    """An env that knows how far its episode came."""
-
-    def milestones(self) -> Milestones: ...
+from phaser.core.policy import Observation
+from phaser.core.suite import Milestones, Suite
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

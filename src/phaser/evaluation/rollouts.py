@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 
 from phaser.core.errors import BadInput, PhaserError
-from phaser.core.ports import Policy, Suite
+from phaser.core.policy import Policy
 from phaser.core.streams import Stream, Streams
+from phaser.core.suite import Milestones, Suite
 from phaser.evaluation.draining import end_as_asked, termination_noted
-from phaser.evaluation.messages import Act, Ended, Job, Looked, Milestones, Refused, Spent
+from phaser.evaluation.messages import Act, Ended, Job, Looked, Refused, Spent
 from phaser.evaluation.simulators import Simulators, Worker
 from phaser.evaluation.throughput import Throughput
 

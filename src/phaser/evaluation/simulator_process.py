@@ -20,11 +20,10 @@ import numpy as np
 from jaxtyping import Float
 
 from phaser.core.errors import PhaserError
-from phaser.core.ports import Env, Suite
+from phaser.core.suite import Env, Suite
 from phaser.evaluation.messages import (
     Answer,
     Ended,
-    HasMilestones,
     Job,
     Looked,
     Question,
@@ -64,10 +63,11 @@ class Simulation:
     def _act(self, chunk: Float[np.ndarray, "chunk action"]) -> Looked | Ended:
         success, self._physics_s = _timed(lambda: self._step(chunk))
         if success or self._steps >= self._job.horizon:
-            env = self._env
-            reached = env.milestones() if isinstance(env, HasMilestones) else ()
             return Ended(
-                success=success, steps=self._steps, milestones=reached, spent=self._spent()
+                success=success,
+                steps=self._steps,
+                milestones=self._env.milestones(),
+                spent=self._spent(),
             )
         observation, self._rendering_s = _timed(self._env.observe)
         return Looked(observation=observation, steps=self._steps, spent=self._spent())

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 from phaser.core.errors import BadInput
-from phaser.core.ports import Suite
+from phaser.core.suite import Suite
 from phaser.evaluation.messages import Answer, Job, Question, Start
 
 MODULE = "phaser.evaluation.simulator_process"

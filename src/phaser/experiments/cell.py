@@ -6,7 +6,7 @@ bits as one that was not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,29 +25,32 @@ from phaser.evaluation.rollouts import Episode, rollouts
 from phaser.evaluation.simulators import Simulators
 from phaser.evaluation.throughput import Throughput
 from phaser.experiments.allocator import keep_freed_memory
+from phaser.experiments.events import (
+    Finished,
+    Measured,
+    Notify,
+    Preparing,
+    RolledOut,
+    Stepped,
+    ignore,
+)
 from phaser.experiments.folder import CellFolder
-from phaser.experiments.kept_frames import KeptFrames, method_for
-from phaser.experiments.learner import PolicyLearner
-from phaser.experiments.phase_probe import phase_loss_rows
-from phaser.experiments.prepare import TaskMaterial, material
+from phaser.experiments.kept_frames import KeptFrames, check_filled
+from phaser.experiments.prepare import Preparation
 from phaser.experiments.resume import Checkpoints
 from phaser.experiments.run import Run
-from phaser.experiments.timed_learner import (
-    STEPS,
-    STREAM,
-    TRAINING,
-    TRANSITIONS,
-    TimedLearner,
-)
 from phaser.memory.certificate import certificate
-from phaser.methods.method import Method
-from phaser.methods.penalty import Left
 from phaser.routing.nothing import NoDraw
 from phaser.training.frames import FrameTable
-from phaser.training.stream import TaskFinished, learn_stream
+from phaser.training.learner import PolicyLearner
+from phaser.training.material import TaskMaterial
+from phaser.training.phase_probe import phase_loss_rows
+from phaser.training.policy_sight import sight_of_policy
+from phaser.training.probe import PolicyProbe
+from phaser.training.stream import MethodState, TaskFinished, TaskStream
 
-Event = dict[str, Any]
-Notify = Callable[[Event], None]
+STEPS, TRANSITIONS = "steps", "transitions"
+"""Names in timing.json: how many training steps were made, and how many tasks learnt in a row."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -62,53 +65,61 @@ class Cell:
     frames: FrameTable = field(default_factory=FrameTable)
     heldout: FrameTable = field(default_factory=FrameTable)
     materials: dict[str, TaskMaterial] = field(default_factory=dict)
-    methods: dict[str, Method] = field(default_factory=dict)
-    """With as many frames as are kept of each task."""
     steps_made: int = 0
-    """Of the task that is being learnt, by this process."""
+    """Steps of the task that is being learnt, by this process."""
 
     def __post_init__(self) -> None:
+        run = self.run
         self.checkpoints = Checkpoints(self.folder.path)
         torch.set_num_threads(1)
         keep_freed_memory()
-        self.streams = Streams(self.run.seed)
-        self.tasks = self.run.suite.tasks()
-        stream = self.streams.named("weights")
-        self.policy = self.run.policy.build(self.run.suite.contract, stream)
+        self.streams = Streams(run.seed)
+        self.tasks = run.suite.tasks()
+        self.contract = run.suite.contract
+        self.policy = run.policy.build(self.contract, self.streams.named("weights"))
+        self.preparation = Preparation.of(
+            run.suite,
+            run.policy,
+            run.encoders,
+            chunk_length=self.policy.contract["chunk_length"],
+        )
         self.learner = PolicyLearner(
             policy=self.policy,
             frames=self.frames,
-            fit=self.run.fit,
+            fit=run.fit,
             streams=self.streams,
             accelerator=Accelerator(cpu=True),
             progress=self._progress,
-            keeper=self.checkpoints,
+            checkpointer=self.checkpoints,
+            timed=self.checkpoints.spent.noted,
         )
+        self.kept = KeptFrames(path=self.folder.path / "memory", run=run)
 
     def prepare(self, task: Task) -> PreparedTask:
         """Read a task when its turn comes; recorded or encoded now if nobody did before."""
         with self.checkpoints.spent.timed("prepare_s"):
-            self.notify({"kind": "prepare", "task": task.name})
-            made = material(self.run, task, self.policy)
-            self.checkpoints.check_demonstrations(task.name, made.images_sha256)
-            self.materials[task.name] = made
+            if task.name not in self.materials:
+                self.notify(Preparing(task=task.name))
+                made = self.preparation.material(task, self.run.segmenter_of(task.name))
+                self.checkpoints.check_demonstrations(task.name, made.images_sha256)
+                self.materials[task.name] = made
+                self.heldout.tasks[task.name] = made.heldout.frames
+            made = self.materials[task.name]
             self.frames.tasks[task.name] = made.train
-            self.heldout.tasks[task.name] = made.heldout
-            stream = self.streams.named("keep", task.name)
-            self.methods[task.name] = method_for(self.run, made, stream)
+            if self.run.suite.has_simulator:
+                self.checkpoints.note_horizon(task.name, self.run.suite.horizon(task))
         return made.prepared
 
     def execute(self) -> None:
         learnt = self._begin()
-        kept = KeptFrames(path=self.folder.path / "memory", run=self.run)
         if self.run.method.joint:
             self._joint()
         else:
-            self._stream(len(learnt), kept)
-        prepared = [self.materials[task.name].prepared for task in self.tasks]
-        self.folder.write_budget(certificate(kept.rows(prepared)))
+            self._stream(len(learnt))
+        prepared = [made.prepared for made in self.materials.values()]
+        self.folder.write_budget(certificate(self.kept.rows(prepared)))
         self.folder.finish(self.checkpoints.spent.totals())
-        self.notify({"kind": "done"})
+        self.notify(Finished())
 
     def _begin(self) -> list[str]:
         """Start, or take up what an earlier process left; the stages of training that are done."""
@@ -128,62 +139,94 @@ class Cell:
         return learnt
 
     def _try_bytes(self) -> None:
-        """Whether a budget in bytes has room for every task, before the first is learnt."""
-        for task in self.tasks if self.run.bytes_per_task is not None else ():
-            self.prepare(task)
+        """Check that every task fills a budget in bytes, before the first is learnt."""
+        budget = self.run.budget
+        if budget is None or budget.unit != "bytes" or budget.is_total:
+            return
+        for task in self.tasks:
+            prepared = self.prepare(task)
+            size_of = self.kept.sizes(self.materials.__getitem__)(prepared)
+            stream = self.streams.named("keep", task.name)
+            check_filled(self.run, self.materials[task.name], size_of, stream)
 
-    def _stream(self, num_learnt: int, kept: KeptFrames) -> None:
-        memory, left = kept.restored(self.checkpoints.position.memory), self.checkpoints.left()
-        for task in self.tasks[:num_learnt]:
-            self.prepare(task)
-        for index, task in enumerate(self.tasks[num_learnt:], num_learnt):
-            made = self.materials.get(task.name)
-            prepared = made.prepared if made else self.prepare(task)
-            finished = self._learn(prepared, memory, left)
-            memory, left = finished.memory, finished.left
-            self._after(index, finished, kept)
+    def _stream(self, num_learnt: int) -> None:
+        run = self.run
+        learn = TaskStream(
+            learner=self.learner,
+            method=run.method,
+            budget=run.budget,
+            streams=self.streams,
+            sizes=self.kept.sizes(self.materials.__getitem__),
+            describe=sight_of_policy(self.learner) if run.encoders.is_policy else None,
+        )
+        learn.require_policy()
+        memory = self.kept.restored(self.checkpoints.position.memory)
+        self._take_up(self.tasks[:num_learnt], memory)
+        state = self.checkpoints.method_state()
+        rest = self._prepared(self.tasks[num_learnt:])
+        for index, finished in enumerate(learn(rest, memory=memory, state=state), num_learnt):
+            self._after(index, finished)
 
-    def _learn(self, task: PreparedTask, memory: Memory, left: Left) -> TaskFinished:
-        spent, method = self.checkpoints.spent, self.methods[task.task.name]
-        learner, self.steps_made = TimedLearner(learner=self.learner, spent=spent), 0
-        with spent.noted(STREAM):
-            [finished] = learn_stream(
-                [task], learner, method, self.streams, memory=memory, left=left
-            )
-        spent.note(**{TRANSITIONS: 1, STEPS: self.steps_made})
-        return finished
+    def _take_up(self, learnt: Sequence[Task], memory: Memory) -> None:
+        """Earlier tasks from the memory alone; demonstrations that are still there measure them."""
+        gone = {task.name for task in self.run.suite.missing()}
+        stored = memory.by_task()
+        for task in learnt:
+            if task.name not in gone:
+                self.prepare(task)
+            self.frames.tasks.pop(task.name, None)
+            if task.name in stored:
+                self.frames.tasks[task.name] = self.kept.frames(
+                    task.name, contract=self.contract, front_end=self.preparation.front_end
+                )
+
+    def _prepared(self, tasks: Sequence[Task]) -> Iterator[PreparedTask]:
+        for task in tasks:
+            self.steps_made = 0
+            yield self.prepare(task)
 
     def _joint(self) -> None:
         prepared = [self.prepare(task) for task in self.tasks]
         if self.checkpoints.position.task_index:
             return
         nothing = NoDraw().for_task(
-            Memory(), prepared[0], self.streams.named("draw"), self.learner.probe(prepared[0])
+            Memory(),
+            prepared[0],
+            self.streams.named("draw"),
+            PolicyProbe(learner=self.learner, task=prepared[0].task.name),
         )
-        with self.checkpoints.spent.noted(TRAINING):
-            loss = self.learner.learn_jointly(prepared, nothing)
+        loss = self.learner.learn_jointly(prepared, nothing)
         self.checkpoints.spent.note(**{STEPS: self.steps_made})
         self._save(0, JOINT_ROW)
         last = len(self.tasks) - 1
         every = self.run.evaluation.rollouts_per_task
         episodes = self._evaluate(JOINT_ROW, last, {task.name: every for task in self.tasks})
         self.folder.write_losses(self._losses(JOINT_ROW, last))
-        self.checkpoints.finish_task(self.folder.weights(0, JOINT_ROW), {}, {})
+        self.checkpoints.finish_task(self.folder.weights(0, JOINT_ROW), {}, MethodState())
         self._report(JOINT_ROW, last, loss, episodes)
 
-    def _after(self, index: int, finished: TaskFinished, kept: KeptFrames) -> None:
+    def _after(self, index: int, finished: TaskFinished) -> None:
         """Keep and measure after a task: the task itself in full, the earlier ones as asked for."""
-        name = finished.task.task.name
+        name, spent = finished.task.task.name, self.checkpoints.spent
+        spent.note(**{TRANSITIONS: 1, STEPS: self.steps_made})
         self._save(index, name)
-        with self.checkpoints.spent.timed("keep_s"):
-            buckets = finished.memory.buckets[len(finished.past.buckets) :]
-            kept.add(self.materials[name], buckets)
+        made = self.materials[name]
+        with spent.timed("keep_s"):
+            self.kept.add(made, finished.kept)
+            self.frames.tasks.pop(name)
+            if finished.kept.buckets:
+                self.frames.tasks[name] = self.kept.rehearsed(
+                    made,
+                    finished.kept,
+                    contract=self.contract,
+                    front_end=self.preparation.front_end,
+                )
         self.folder.add_routing(name, finished)
         episodes = self._evaluate(name, index, self._rollout_counts(index))
-        with self.checkpoints.spent.timed("probe_s"):
+        with spent.timed("probe_s"):
             self.folder.write_losses(self._losses(name, index))
         weights = self.folder.weights(index, name)
-        self.checkpoints.finish_task(weights, kept.shards(), finished.left)
+        self.checkpoints.finish_task(weights, self.kept.shards(), finished.state)
         self._report(name, index, finished.loss, episodes)
 
     def _save(self, index: int, name: str) -> None:
@@ -200,33 +243,39 @@ class Cell:
         }
 
     def _evaluate(self, after: str, index: int, counts: dict[str, int]) -> list[Episode]:
-        with self.checkpoints.spent.timed("rollout_s"):
-            episodes, throughput = rollouts(
-                self.policy,
-                self.run.suite,
-                self._jobs(counts),
-                self.streams,
-                simulators=self.simulators,
-                finished=self._rolled_out,
-            )
-        self.checkpoints.spent.add("rollout_s", throughput.spent.processor_s)
-        self.checkpoints.spent.note(**throughput.amounts)
+        episodes: list[Episode] = []
+        if self.run.suite.has_simulator:
+            with self.checkpoints.spent.timed("rollout_s"):
+                episodes, throughput = rollouts(
+                    self.policy,
+                    self.run.suite,
+                    self._jobs(counts),
+                    self.streams,
+                    simulators=self.simulators,
+                    finished=self._rolled_out,
+                )
+            self.checkpoints.spent.add("rollout_s", throughput.spent.processor_s)
+            self.checkpoints.spent.note(**throughput.amounts)
         self.folder.add_episodes(after, index, [task.name for task in self.tasks], episodes)
         return episodes
 
     def _jobs(self, counts: dict[str, int]) -> list[Job]:
-        suite = self.run.suite
+        horizons = self.checkpoints.position.horizons
         return [
-            Job(task=task, env_seed=env_seed, horizon=suite.horizon(task))
+            Job(task=task, env_seed=env_seed, horizon=horizons[task.name])
             for task in self.tasks
             if counts.get(task.name)
-            for env_seed in suite.evaluation_seeds(counts[task.name])
+            for env_seed in self.run.suite.evaluation_seeds(counts[task.name])
         ]
 
     def _losses(self, after: str, index: int) -> list[dict[str, Any]]:
         learnt = self.tasks if after == JOINT_ROW else self.tasks[: index + 1]
         return phase_loss_rows(
-            [self.materials[task.name] for task in learnt],
+            {
+                place: self.materials[task.name].heldout
+                for place, task in enumerate(learnt)
+                if task.name in self.materials
+            },
             PolicyLearner(
                 policy=self.policy,
                 frames=self.heldout,
@@ -239,38 +288,35 @@ class Cell:
         )
 
     def _report(self, after: str, index: int, loss: float, episodes: Sequence[Episode]) -> None:
-        counts: dict[str, list[int]] = {}
+        counts: dict[str, tuple[int, int]] = {}
         for episode in episodes:
-            tally = counts.setdefault(episode.task, [0, 0])
-            tally[0] += episode.success
-            tally[1] += 1
-        event = {"kind": "task", "task": after, "index": index, "loss": loss, "counts": counts}
-        self.notify(event)
+            solved, tried = counts.get(episode.task, (0, 0))
+            counts[episode.task] = (solved + episode.success, tried + 1)
+        self.notify(Measured(task=after, index=index, loss=loss, counts=counts))
 
     def _progress(self, step: int, steps: int, loss: float) -> None:
         self.steps_made += 1
         if step % 10 == 0 or step == steps:
-            self.notify({"kind": "step", "step": step, "steps": steps, "loss": loss})
+            self.notify(Stepped(step=step, steps=steps, loss=loss))
 
     def _rolled_out(self, episode: Episode, throughput: Throughput) -> None:
         self.notify(
-            {
-                "kind": "episode",
-                "task": episode.task,
-                "success": episode.success,
-                "episodes": throughput.episodes,
-                "planned": throughput.planned,
-                "episodes_per_s": throughput.episodes_per_s,
-                "seconds_left": throughput.seconds_left,
-                "shares": throughput.shares,
-            }
+            RolledOut(
+                task=episode.task,
+                success=episode.success,
+                episodes=throughput.episodes,
+                planned=throughput.planned,
+                episodes_per_s=throughput.episodes_per_s,
+                seconds_left=throughput.seconds_left,
+                shares=throughput.shares,
+            )
         )
 
 
 def run_cell(
     run: Run,
     folder: Path,
-    notify: Notify = lambda event: None,
+    notify: Notify = ignore,
     *,
     simulators: Simulators | None = None,
 ) -> None:

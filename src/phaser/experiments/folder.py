@@ -10,19 +10,18 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import torch
 
 from phaser.core.errors import BrokenFile
 from phaser.core.files import read_json, remove_unfinished, write_atomically, write_json
-from phaser.core.ports import MeasuringSampler
+from phaser.core.policy import Policy
 from phaser.evaluation.matrix import EPISODES_SCHEMA, LATER_COLUMNS
 from phaser.evaluation.phase_losses import LOSSES_SCHEMA
 from phaser.evaluation.rollouts import Episode
+from phaser.experiments.compatibility import about, require_same_libraries, require_same_settings
 from phaser.experiments.provenance import command_of, commit, versions
 from phaser.experiments.run import Run, settings_of
-from phaser.experiments.sameness import about, require_same_libraries, require_same_settings
 from phaser.routing.boltzmann import entropy_bits
-from phaser.routing.samplers import ExplainedSampler, uniform_over_frames
+from phaser.routing.samplers import uniform_over_frames
 from phaser.training.checkpoint import Steps, write_tensors
 from phaser.training.stream import TaskFinished
 
@@ -44,15 +43,14 @@ class CellFolder:
         tasks = run.suite.tasks()
         self._about = {
             "name": run.name,
-            "suite": run.suite.kind,
+            "suite": run.suite_kind,
             "preset": run.preset,
             "method": run.method_name,
             "seed": run.seed,
             "order": run.suite.order,
             "tasks": [task.name for task in tasks],
             "instructions": {task.name: task.instruction for task in tasks},
-            "frames_per_task": run.frames_per_task,
-            "bytes_per_task": run.bytes_per_task,
+            "budget": settings_of(run)["budget"],
             "settings": settings_of(run),
             "versions": versions(),
             "commit": commit(),
@@ -103,12 +101,13 @@ class CellFolder:
     def add_routing(self, task: str, finished: TaskFinished) -> None:
         """What the memory was drawn by while this task was learnt; the first task has none."""
         sampler, buckets = finished.sampler, finished.past.buckets
-        if not buckets or not isinstance(sampler, ExplainedSampler):
+        priorities = sampler.priorities
+        if not buckets or priorities is None:
             return
         weights, uniform = sampler.weights(), uniform_over_frames(buckets)
         if not len(weights):
             return
-        columns = zip(buckets, weights, sampler.priorities, strict=True)
+        columns = zip(buckets, weights, priorities, strict=True)
         self._routing.append(
             {
                 "task": task,
@@ -117,7 +116,7 @@ class CellFolder:
                 "effective_phases": 2.0 ** entropy_bits(weights),
                 "amplification": float((weights / uniform).max()),
                 "uniform_share": sampler.uniform_share,
-                "passes": asdict(sampler.passes) if isinstance(sampler, MeasuringSampler) else {},
+                "passes": {} if sampler.measured is None else asdict(sampler.passes),
                 "phases": [
                     {
                         "task": bucket.phase.task,
@@ -132,11 +131,11 @@ class CellFolder:
         )
         write_json(self.path / "routing.json", self._routing)
 
-    def save_policy(self, index: int, task: str, policy: torch.nn.Module) -> None:
+    def save_policy(self, index: int, task: str, policy: Policy) -> None:
         """Weights after a task, with the observation contract they were trained under."""
         path = self.weights(index, task)
-        write_tensors(path, policy.state_dict())
-        write_json(path.with_suffix(".json"), {"contract": policy.contract})
+        write_tensors(path, policy.trained_state())
+        write_json(path.with_suffix(".json"), {"contract": dict(policy.contract)})
 
     def weights(self, index: int, task: str) -> Path:
         return self.path / "checkpoints" / f"{index:02d}-{task}.safetensors"

@@ -17,11 +17,14 @@ from typing import Any
 from phaser.core.errors import PhaserError
 from phaser.core.files import read_json
 from phaser.evaluation.simulators import Simulators
-from phaser.experiments.cell import Event, run_cell
+from phaser.experiments.cell import run_cell
+from phaser.experiments.compatibility import require_same_settings
+from phaser.experiments.events import Event, Failed, Finished
 from phaser.experiments.folder import CellFolder
 from phaser.experiments.run import Run
-from phaser.experiments.sameness import require_same_settings
-from phaser.memory.certificate import check_equal, check_within
+from phaser.memory.budget import Budget
+from phaser.memory.certificate import check_equal, check_total, check_within
+from phaser.methods.method import DEFAULT_SEGMENTER, Method
 from phaser.methods.table import method as method_named
 
 Notify = Callable[[str, Event], None]
@@ -34,10 +37,7 @@ class Axes:
 
     methods: tuple[str, ...]
     seeds: tuple[int, ...] = (0,)
-    budgets: tuple[int, ...] = (20,)
-    """Frames per task; without meaning where `bytes_budgets` are given."""
-    bytes_budgets: tuple[int, ...] = ()
-    """Encoded bytes per task."""
+    budgets: tuple[Budget, ...] = (Budget(),)
     alternate_order: bool = False
 
     def cells(self, base: Run) -> list[Run]:
@@ -47,12 +47,18 @@ class Axes:
     def _cells(self, base: Run) -> Iterator[Run]:
         for seed in self.seeds:
             order = "reverse" if self.alternate_order and seed % 2 else base.suite.order
-            start = replace(base, seed=seed, suite=replace(base.suite, order=order))
-            for budget in self.bytes_budgets or self.budgets:
+            start = replace(base, seed=seed, suite=base.suite.in_order(order))
+            for budget in self.budgets:
                 for name in self.methods:
-                    run = start.with_method(name, method_named(name))
-                    in_bytes = bool(self.bytes_budgets)
-                    yield run.with_bytes(budget) if in_bytes else run.with_frames(budget)
+                    chosen = with_segmenter(method_named(name), base.method)
+                    yield start.with_method(chosen).with_budget(budget)
+
+
+def with_segmenter(method: Method, base: Method) -> Method:
+    """The method with the segmenter that the grid was given, unless it brings its own."""
+    if method.segmenter != DEFAULT_SEGMENTER:
+        return method
+    return replace(method, segmenter=base.segmenter)
 
 
 def run_grid(
@@ -92,16 +98,22 @@ def check_budgets(folders: Sequence[Path], *, tolerance: float = 0.01) -> None:
 
     Cells that were given bytes may hold at most those; cells that were given none are left out.
     """
-    groups: dict[tuple[int, int], dict[str, dict[str, Any]]] = {}
+    groups: dict[tuple[str, int], dict[str, dict[str, Any]]] = {}
     for folder in folders:
         about = read_json(folder / "run.json")
-        if given_bytes := about.get("bytes_per_task"):
-            held = read_json(folder / "budget.json")
-            check_within({folder.name: held}, given_bytes, about["tasks"])
-        elif asked := about["frames_per_task"]:
-            given = {"frames_per_task": dict.fromkeys(about["tasks"], asked)}
-            group = groups.setdefault((asked, about["seed"]), {"the given budget": given})
-            group[folder.name] = read_json(folder / "budget.json")
+        if about["budget"] is None:
+            continue
+        budget, held = Budget(**about["budget"]), read_json(folder / "budget.json")
+        if budget.is_total:
+            check_total({folder.name: held}, budget.amount, budget.unit)
+        elif budget.unit == "bytes":
+            check_within({folder.name: held}, budget.amount, about["tasks"])
+        else:
+            group = groups.setdefault((str(budget), about["seed"]), {})
+            if budget.per == "task":
+                given = {"frames_per_task": dict.fromkeys(about["tasks"], budget.amount)}
+                group["the given budget"] = given
+            group[folder.name] = held
     for group in groups.values():
         check_equal(group, tolerance)
 
@@ -150,12 +162,12 @@ def _answer(
             "a worker process ended without a word (killed, or out of memory); "
             "call the same command again to go on, or use --workers 1"
         ) from None
-    if event["kind"] == "user-error":
-        raise PhaserError(f"{name}: {event['message']}")
-    if event["kind"] == "crash":
-        raise RuntimeError(f"cell {name} crashed:\n{event['traceback']}")
+    if isinstance(event, Failed):
+        if event.traceback:
+            raise RuntimeError(f"cell {name} crashed:\n{event.traceback}")
+        raise PhaserError(f"{name}: {event.message}")
     notify(name, event)
-    if event["kind"] == "done":
+    if isinstance(event, Finished):
         if queue:
             pipe.send(queue.pop())
         else:
@@ -178,8 +190,8 @@ def _run_one(pipe: Connection, run: Run, folder: Path, simulators: Simulators) -
     try:
         run_cell(run, folder, lambda event: pipe.send((name, event)), simulators=simulators)
     except PhaserError as error:
-        pipe.send((name, {"kind": "user-error", "message": str(error)}))
+        pipe.send((name, Failed(message=str(error))))
         raise SystemExit from None
-    except BaseException:
-        pipe.send((name, {"kind": "crash", "traceback": traceback.format_exc()}))
+    except BaseException as error:
+        pipe.send((name, Failed(message=str(error), traceback=traceback.format_exc())))
         raise

@@ -1,35 +1,34 @@
-"""The frames that a cell keeps, with their content, in the folder `memory` of the run.
-
-The names inside a sample are LeRobot's, so that an exported memory is a dataset others can read.
-"""
+"""The memory of one cell on disk: the folder `memory` of the run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from phaser import __version__
-from phaser.core.demonstration import Demo, FrameRef
+from phaser.core.contract import Contract
+from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.memory import Bucket, Memory, PreparedTask
+from phaser.core.policy import FrontEnd
+from phaser.core.ports import SizeOf
 from phaser.core.streams import Stream
-from phaser.experiments.prepare import TaskMaterial
 from phaser.experiments.run import Run, settings_of
-from phaser.memory.certificate import Row, phase_rows, shares_equally, stride_of
-from phaser.memory.codecs import ImageCodec
+from phaser.memory.budget import Kept
+from phaser.memory.certificate import Row, phase_rows
 from phaser.memory.manifest import MANIFEST
 from phaser.memory.sample import NewTask
 from phaser.memory.store import Store
-from phaser.methods.method import Method
-from phaser.replay.budget import Budget, bounds
 from phaser.training.frames import TaskFrames
+from phaser.training.material import TaskMaterial
+from phaser.training.stored_frames import frames_in_store, stored_samples
 
 
 @dataclass(kw_only=True, eq=False)
 class KeptFrames:
-    """The memory of one cell on disk; there is no folder while nothing is kept."""
+    """The stored frames of one cell; there is no folder while nothing is kept."""
 
     path: Path
     run: Run
@@ -38,13 +37,14 @@ class KeptFrames:
         # Without a manifest nothing was ever stored, whatever a killed process left there.
         is_begun = (self.path / MANIFEST).exists()
         self._store = Store.open(self.path, writing=True) if is_begun else None
+        self._sizes: dict[FrameRef, int] = {}
 
     def shards(self) -> dict[str, str]:
         """SHA-256 of what is stored, by task."""
         return {one.name: one.sha256 for one in self._store.tasks} if self._store else {}
 
     def restored(self, shards: Mapping[str, str]) -> Memory:
-        """What the tasks of these shards left, as it was; the task after them may be stored too."""
+        """The memory of the tasks of these shards; the task after them may be stored too."""
         found = self.shards()
         for task, expected in shards.items():
             if found.get(task) != expected:
@@ -58,10 +58,10 @@ class KeptFrames:
             return Memory()
         return Memory(tuple(b for b in self._store.memory.buckets if b.phase.task in shards))
 
-    def add(self, made: TaskMaterial, buckets: Sequence[Bucket]) -> None:
+    def add(self, made: TaskMaterial, kept: Kept) -> None:
         """Store a task's frames, unless a process that was killed did so already."""
-        task = made.prepared.task
-        source = {"suite": self.run.suite.kind, "images_sha256": made.images_sha256["train"]}
+        task, buckets = made.prepared.task, kept.buckets
+        source = {"suite": self.run.suite_kind, "images_sha256": made.images_sha256["train"]}
         if not buckets:
             return
         if task.name in self.shards():
@@ -69,33 +69,59 @@ class KeptFrames:
             return
         if self._store is None:
             self._store = Store.create(self.path, about=_about(self.run))
-        samples = _samples(made, [ref for bucket in buckets for ref in bucket.frames])
+        refs = [ref for bucket in buckets for ref in bucket.frames]
+        samples = stored_samples(made.prepared.demos, made.train, refs)
         new = NewTask(
             task=task,
             buckets=buckets,
             sample_of=samples.__getitem__,
-            phases=self._phase_rows(made.prepared, buckets),
+            phases=phase_rows(made.prepared, buckets, self.run.method.keep),
             source=source,
         )
-        self._store = self._store.add(new, ImageCodec.parse(self.run.storage.codec))
+        self._store = self._store.add(new, self.run.storage.image_codec)
+
+    def rehearsed(
+        self, made: TaskMaterial, kept: Kept, *, contract: Contract, front_end: FrontEnd | None
+    ) -> TaskFrames:
+        """The kept frames of a task that was just stored, as later tasks rehearse them."""
+        if self.run.storage.reads_recordings:
+            return made.train.only([ref for bucket in kept.buckets for ref in bucket.frames])
+        return self.frames(made.prepared.task.name, contract=contract, front_end=front_end)
+
+    def frames(self, task: str, *, contract: Contract, front_end: FrontEnd | None) -> TaskFrames:
+        """The frames of a task from the store alone; its recordings may be gone."""
+        assert self._store is not None
+        return frames_in_store(self._store, task, contract=contract, front_end=front_end)
+
+    def sizes(self, material_of: Callable[[str], TaskMaterial]) -> Callable[[PreparedTask], SizeOf]:
+        """Gives, for a task, the encoded size of its frames in bytes."""
+
+        def of_task(task: PreparedTask) -> SizeOf:
+            made, codec = material_of(task.task.name), self.run.storage.image_codec
+
+            def size_of(ref: FrameRef) -> int:
+                if ref not in self._sizes:
+                    sample = stored_samples(made.prepared.demos, made.train, [ref])[ref]
+                    self._sizes[ref] = Store.encoded_size(sample, codec)
+                return self._sizes[ref]
+
+            return size_of
+
+        return of_task
 
     def rows(self, tasks: Sequence[PreparedTask]) -> list[Row]:
         """Rows of the certificate, as stored, with bytes; a task that left nothing holds 0."""
         stored = self._store.manifest.rows() if self._store else []
         names = self.shards()
-        return [
+        keep = self.run.method.keep
+        nothing = [
             row
             for task in tasks
-            for row in (
-                [one for one in stored if one["task"] == task.task.name]
-                if task.task.name in names
-                else self._phase_rows(task, ())
-            )
+            if task.task.name not in names
+            for row in phase_rows(task, (), keep)
         ]
-
-    def _phase_rows(self, task: PreparedTask, buckets: Sequence[Bucket]) -> list[Row]:
-        keep = self.run.method.keep
-        return phase_rows(task, buckets, stride=stride_of(keep), equal=shares_equally(keep))
+        order = {task.name: place for place, task in enumerate(self.run.suite.tasks())}
+        return sorted([*stored, *nothing], key=lambda row: order[row["task"]])
 
     def _require_same(
         self, task: str, buckets: Sequence[Bucket], source: Mapping[str, str]
@@ -110,65 +136,28 @@ class KeptFrames:
             )
 
 
-def method_for(run: Run, made: TaskMaterial, stream: Stream) -> Method:
-    """The method with its budget in frames of this task: given, or what fits into the bytes."""
-    if run.bytes_per_task is None:
-        return run.method
-    codec = ImageCodec.parse(run.storage.codec)
-
-    def size_of(ref: FrameRef) -> int:
-        return Store.encoded_size(_samples(made, [ref])[ref], codec)
-
-    fitting = Budget(num_bytes=run.bytes_per_task).select(
-        run.method, made.prepared, stream=stream, size_of=size_of
-    )
-    frames = sum(len(bucket.frames) for bucket in fitting)
-    # A memory that is not filled is smaller than its rivals', whatever both were given.
-    if frames == bounds(run.method, made.prepared)[1]:
+def check_filled(run: Run, made: TaskMaterial, size_of: SizeOf, stream: Stream) -> None:
+    """Refuse a budget in bytes per task that a task cannot fill: its memory would be smaller than
+    its rivals', whatever both were given."""
+    budget, keep = run.budget, run.method.keep
+    if budget is None or budget.unit != "bytes" or budget.is_total:
+        return
+    kept = budget.keep(keep, made.prepared, stream=stream, size_of=size_of)
+    frames = sum(len(bucket.frames) for bucket in kept.buckets)
+    if frames == sum(keep.candidates(made.prepared)):
         raise BadInput(
-            f"task {made.prepared.task.name!r}: a budget of {run.bytes_per_task} bytes, but its "
+            f"task {made.prepared.task.name!r}: a budget of {budget.amount} bytes, but its "
             f"{frames} candidates take fewer; lower the budget or the stride, or record more "
             "demonstrations"
         )
-    return run.method.with_budget(frames)
 
 
 def _about(run: Run) -> dict[str, Any]:
-    given = {} if run.bytes_per_task is None else {"bytes_per_task": run.bytes_per_task}
+    settings = settings_of(run)
     return {
-        **given,
+        "budget": settings["budget"],
         "method": run.method_name,
-        "settings": settings_of(run)["method"],
+        "settings": settings["method"],
         "seed": run.seed,
         "phaser": __version__,
-    }
-
-
-def _samples(made: TaskMaterial, refs: Sequence[FrameRef]) -> dict[FrameRef, dict[str, Any]]:
-    """Content of the frames; each demonstration's images are read in one go."""
-    samples: dict[FrameRef, dict[str, Any]] = {}
-    for demo in made.prepared.demos:
-        own = sorted(ref for ref in refs if ref.demo == demo.index)
-        if own:
-            samples |= _samples_of_demo(demo, own, made.train, made.prepared.task.instruction)
-    return samples
-
-
-def _samples_of_demo(
-    demo: Demo, refs: Sequence[FrameRef], frames: TaskFrames, instruction: str
-) -> dict[FrameRef, dict[str, Any]]:
-    images = {
-        f"observation.images.{name}": camera.read([ref.frame for ref in refs])
-        for name, camera in demo.cameras.items()
-    }
-    rows = [frames.row(ref) for ref in refs]
-    return {
-        ref: {
-            **{name: pixels[position] for name, pixels in images.items()},
-            "observation.state": frames.states[row],
-            "action": frames.actions[row],
-            "action_is_pad": ~frames.valid[row],
-            "task": instruction,
-        }
-        for position, (ref, row) in enumerate(zip(refs, rows, strict=True))
     }

@@ -20,7 +20,7 @@ from phaser.core.errors import BrokenFile
 from phaser.core.files import read_json, write_bytes
 
 POSITION = "position.json"
-FORMAT, VERSION = "phaser-position", 1
+FORMAT, VERSION = "phaser-position", 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,8 +40,10 @@ class Position:
     """SHA-256 of the recordings by task and split."""
     memory: dict[str, str] = field(default_factory=dict)
     """SHA-256 of the shards of the memory by task."""
+    horizons: dict[str, int] = field(default_factory=dict)
+    """Control steps of an episode by task."""
     penalty: dict[str, str] = field(default_factory=dict)
-    """SHA-256 of the file that finished tasks left for the method's penalty, by its name."""
+    """SHA-256 of the file that finished tasks left for the method's rules, by its name."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Processor time so far, also that of processes that were killed."""
 
@@ -72,8 +74,5 @@ class Position:
 
 def _serialised(position: Position) -> bytes:
     body = {"format": FORMAT, "version": VERSION, **cattrs.unstructure(position)}
-    if not position.penalty:
-        # As it was before there were penalties, so that runs from then can go on.
-        del body["penalty"]
     body["sha256"] = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
     return (json.dumps(body, indent=2, sort_keys=True, allow_nan=False) + "\n").encode()

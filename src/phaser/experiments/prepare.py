@@ -13,84 +13,144 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 
 import numpy as np
-import torch
 
+from phaser.core.contract import Contract
 from phaser.core.demonstration import Demo, Task
-from phaser.core.memory import PreparedTask
-from phaser.core.segmentation import Segmentation
-from phaser.core.streams import Streams
+from phaser.core.memory import FrameFeatures, PreparedTask
+from phaser.core.policy import FrontEnd, PolicySettings
+from phaser.core.ports import LanguageEncoder, Segmenter, VisionEncoder
+from phaser.core.suite import SPLITS, Suite
 from phaser.encoders.feature_cache import cached_features
-from phaser.experiments.run import AnySuite, Run
-from phaser.policies.tiny import Tiny, TinyPolicy
+from phaser.encoders.table import Encoders
 from phaser.routing.prototypes import prototypes
-from phaser.training.frames import TaskFrames
+from phaser.training.frame_rows import DemoRows
+from phaser.training.frames import ImageRows, TaskFrames
+from phaser.training.material import TaskMaterial
+from phaser.training.phase_probe import HeldoutPhases
+from phaser.training.pixel_rows import PixelRows
 
-SPLITS = ("train", "heldout")
-SUMMARY = "summary"
-"""The name under which one visual vector per frame is cached beside the policy's inputs."""
+DESCRIPTION = "summary"
+"""The name under which one vector per frame is cached beside the front end's arrays."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class TaskMaterial:
-    """One task, ready to be learnt and measured."""
+class Preparation:
+    """Reads, encodes and cuts the tasks of a suite."""
 
-    prepared: PreparedTask
-    train: TaskFrames
-    heldout: TaskFrames
-    heldout_segmentations: tuple[Segmentation, ...]
-    images_sha256: Mapping[str, str]
-    """Of the recordings of each split: what a resumed run compares."""
+    suite: Suite
+    contract: Contract
+    front_end: FrontEnd | None
+    """The policy's own."""
+    vision: VisionEncoder
+    language: LanguageEncoder
+    chunk_length: int
 
-
-def material(run: Run, task: Task, policy: TinyPolicy) -> TaskMaterial:
-    """Read, encode and cut one task's demonstrations."""
-    frames: dict[str, TaskFrames] = {}
-    summaries: dict[str, np.ndarray] = {}
-    demos = {split: run.suite.demos(task, split) for split in SPLITS}
-    language = policy.embed(task.instruction)
-    hashes = {split: run.suite.images_sha256(task, split) for split in SPLITS}
-    for split in SPLITS:
-        features = dict(_features(run.suite, hashes[split], demos[split], policy))
-        summaries[split] = features.pop(SUMMARY)
-        frames[split] = TaskFrames.of(
-            demos[split],
-            features,
-            language=language,
-            chunk_length=policy.settings.chunk_length,
+    @classmethod
+    def of(
+        cls, suite: Suite, policy: PolicySettings, encoders: Encoders, *, chunk_length: int
+    ) -> Preparation:
+        contract = suite.contract
+        return cls(
+            suite=suite,
+            contract=contract,
+            front_end=policy.front_end(contract),
+            vision=encoders.build_vision(contract.cameras),
+            language=encoders.build_language(),
+            chunk_length=chunk_length,
         )
-    # Held-out demonstrations are cut along with the others, so that their phases mean the same.
-    everything = run.segmenter_of(task.name).segment([*demos["train"], *demos["heldout"]])
-    train_cut = everything[: len(demos["train"])]
-    offsets = frames["train"].offsets
+
+    def material(self, task: Task, segmenter: Segmenter) -> TaskMaterial:
+        """Read, encode and cut one task's demonstrations."""
+        demos = {split: self.suite.demos(task, split) for split in SPLITS}
+        hashes = {split: self.suite.images_sha256(task, split) for split in SPLITS}
+        arrays = {split: self.features(demos[split], hashes[split]) for split in SPLITS}
+        frames = {
+            split: TaskFrames.of(
+                demos[split],
+                self._images(demos[split], arrays[split]),
+                instruction=task.instruction,
+                chunk_length=self.chunk_length,
+            )
+            for split in SPLITS
+        }
+        # Held-out demonstrations are cut along with the others, so that their phases mean the same.
+        cut = segmenter.segment([*demos["train"], *demos["heldout"]])
+        train_cut, heldout_cut = cut[: len(demos["train"])], cut[len(demos["train"]) :]
+        described = features_of(demos["train"], arrays["train"][DESCRIPTION])
+        prepared = PreparedTask(
+            task=task,
+            demos=demos["train"],
+            segmentations=train_cut,
+            prototypes=prototypes(
+                demos["train"],
+                train_cut,
+                instruction_embedding=self.language.encode([task.instruction])[0],
+                frame_features=described,
+            ),
+            features=described,
+        )
+        return TaskMaterial(
+            prepared=prepared,
+            train=frames["train"],
+            heldout=HeldoutPhases(
+                phases=prepared.phase_ids(),
+                frames=frames["heldout"],
+                segmentations={
+                    demo.index: one for demo, one in zip(demos["heldout"], heldout_cut, strict=True)
+                },
+            ),
+            images_sha256=hashes,
+        )
+
+    def features(self, demos: Sequence[Demo], images_sha256: str) -> dict[str, np.ndarray]:
+        """The arrays of the front end, and one vector per frame; computed once, then cached."""
+        front_end, vision, cache = self.front_end, self.vision, self.suite.cache / "features"
+        shared = front_end is not None and front_end.identity == vision.identity
+
+        def describe() -> dict[str, np.ndarray]:
+            return _stacked([{DESCRIPTION: _described(vision, _pixels(demo))} for demo in demos])
+
+        def compute() -> dict[str, np.ndarray]:
+            assert front_end is not None
+            parts = [front_end(_pixels(demo)) for demo in demos]
+            arrays = _stacked(parts)
+            return arrays | ({DESCRIPTION: vision.describe(arrays)} if shared else {})
+
+        found: dict[str, np.ndarray] = {}
+        if front_end is not None:
+            found = cached_features((front_end.identity, images_sha256), compute, cache)
+        if not shared:
+            key = (vision.identity, "described", images_sha256)
+            found = found | cached_features(key, describe, cache)
+        return found
+
+    def _images(
+        self, demos: Sequence[Demo], arrays: Mapping[str, np.ndarray]
+    ) -> dict[str, ImageRows]:
+        if self.front_end is None:
+            size = self.contract.image_size
+            return {
+                camera: PixelRows(demos=demos, camera=camera, image_size=size)
+                for camera in self.contract.cameras
+            }
+        return {name: rows for name, rows in arrays.items() if name != DESCRIPTION}
+
+
+def features_of(demos: Sequence[Demo], rows: np.ndarray) -> FrameFeatures:
+    """Looks up the vectors of a demonstration among those of all."""
+    places = DemoRows.of(demos)
 
     def frame_features(demo: Demo) -> np.ndarray:
-        start = offsets[demo.index]
-        return summaries["train"][start : start + demo.num_frames]
+        start = places.offsets[demo.index]
+        return rows[start : start + demo.num_frames]
 
-    prepared = PreparedTask(
-        task=task,
-        demos=demos["train"],
-        segmentations=train_cut,
-        prototypes=prototypes(
-            demos["train"],
-            train_cut,
-            instruction_embedding=language,
-            frame_features=frame_features,
-        ),
-        features=frame_features,
-    )
-    return TaskMaterial(
-        prepared=prepared,
-        train=frames["train"],
-        heldout=frames["heldout"],
-        heldout_segmentations=everything[len(demos["train"]) :],
-        images_sha256=hashes,
-    )
+    return frame_features
 
 
 def prefetch(
-    suite: AnySuite,
-    policy: Tiny,
+    suite: Suite,
+    policy: PolicySettings,
+    encoders: Encoders,
     tasks: Sequence[Task],
     ready: Callable[[Task], None],
     *,
@@ -98,30 +158,29 @@ def prefetch(
 ) -> None:
     """Record and encode tasks in parallel processes; `ready` is called as each one is done."""
     with ProcessPoolExecutor(num_workers, mp_context=get_context("spawn")) as pool:
-        jobs = {pool.submit(_prepare_task, suite, policy, task): task for task in tasks}
+        jobs = {pool.submit(_prepare_task, suite, policy, encoders, task): task for task in tasks}
         for job in as_completed(jobs):
             job.result()
             ready(jobs[job])
 
 
-def _prepare_task(suite: AnySuite, settings: Tiny, task: Task) -> None:
+def _prepare_task(suite: Suite, policy: PolicySettings, encoders: Encoders, task: Task) -> None:
+    """Neither weights nor a policy are needed for it."""
+    import torch
+
     torch.set_num_threads(1)
-    policy = settings.build(suite.contract, Streams(0).named("prefetch"))
+    preparation = Preparation.of(suite, policy, encoders, chunk_length=1)
     for split in SPLITS:
-        _features(suite, suite.images_sha256(task, split), suite.demos(task, split), policy)
+        preparation.features(suite.demos(task, split), suite.images_sha256(task, split))
 
 
-def _features(
-    suite: AnySuite, images_sha256: str, demos: Sequence[Demo], policy: TinyPolicy
-) -> dict[str, np.ndarray]:
-    def compute() -> dict[str, np.ndarray]:
-        parts = [policy.frame_inputs(_images(demo)) for demo in demos]
-        inputs = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        return {**inputs, SUMMARY: policy.summarise(inputs)}
-
-    key = (policy.inputs_identity, images_sha256)
-    return cached_features(key, compute, suite.cache / "features")
+def _described(vision: VisionEncoder, pixels: Mapping[str, np.ndarray]) -> np.ndarray:
+    return vision.describe(vision(pixels))
 
 
-def _images(demo: Demo) -> dict[str, np.ndarray]:
+def _stacked(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _pixels(demo: Demo) -> dict[str, np.ndarray]:
     return {name: images.read(range(demo.num_frames)) for name, images in demo.cameras.items()}

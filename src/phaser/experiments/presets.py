@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from phaser.core.errors import UnknownName
-from phaser.experiments.run import Evaluation, Run
-from phaser.suites.libero.suite import Libero
-from phaser.suites.metaworld.suite import MetaWorld
-from phaser.training.fit import Fit
+from phaser.core.tables import Table
+
+if TYPE_CHECKING:
+    from phaser.experiments.run import Run
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,37 +20,45 @@ class Preset:
     make: Callable[[], Run]
 
 
+def _metaworld(task_list: str, *, preset: str | None = None) -> Run:
+    from phaser.experiments.run import Run
+    from phaser.suites.metaworld.suite import MetaWorld
+
+    return Run(preset=preset or task_list, suite=MetaWorld(task_list=task_list))
+
+
 def _metaworld_10() -> Run:
-    return Run(preset="metaworld-10", suite=MetaWorld(task_list="metaworld-10"))
+    return _metaworld("metaworld-10")
 
 
 def _metaworld_quick() -> Run:
     """The demo: the ten tasks once, with enough rollouts on the way to watch forgetting happen."""
-    return replace(
-        _metaworld_10(),
-        preset="metaworld-quick",
-        evaluation=Evaluation(earlier_rollouts=2),
-    )
+    from phaser.experiments.run import Evaluation
+
+    start = _metaworld("metaworld-10", preset="metaworld-quick")
+    return replace(start, evaluation=Evaluation(earlier_rollouts=2))
 
 
 def _metaworld_alt() -> Run:
-    return Run(preset="metaworld-alt", suite=MetaWorld(task_list="metaworld-alt"))
+    return _metaworld("metaworld-alt")
 
 
 def _metaworld_confirm() -> Run:
-    return Run(preset="metaworld-confirm", suite=MetaWorld(task_list="metaworld-confirm"))
+    return _metaworld("metaworld-confirm")
 
 
 def _metaworld_cw10() -> Run:
-    return Run(
-        preset="metaworld-cw10",
-        suite=MetaWorld(task_list="metaworld-cw10"),
-        fit=Fit(steps_per_task=500),
-    )
+    from phaser.training.fit import Fit
+
+    return replace(_metaworld("metaworld-cw10"), fit=Fit(steps_per_task=500))
 
 
 def _libero_goal() -> Run:
     """Trained longer than Meta-World, as grasps are finer; fewer rollouts, as they cost more."""
+    from phaser.experiments.run import Evaluation, Run
+    from phaser.suites.libero.suite import Libero
+    from phaser.training.fit import Fit
+
     return Run(
         preset="libero-goal",
         suite=Libero(task_list="libero-goal"),
@@ -59,7 +67,7 @@ def _libero_goal() -> Run:
     )
 
 
-PRESETS = {
+_OWN = {
     "metaworld-quick": Preset(
         summary="ten Meta-World tasks, watched while they are forgotten: what `phaser demo` runs",
         make=_metaworld_quick,
@@ -87,8 +95,10 @@ PRESETS = {
 }
 
 
+PRESETS: Table[Preset] = Table(kind="preset", group="phaser.presets", own=_OWN)
+"""All presets: ours, and those that installed packages add."""
+
+
 def preset(name: str) -> Run:
     """The run of that preset, or the nearest names that exist."""
-    if name not in PRESETS:
-        raise UnknownName("preset", name, PRESETS)
-    return PRESETS[name].make()
+    return PRESETS.require(name).make()

@@ -14,7 +14,17 @@ from typing import Any
 from phaser import __version__
 from phaser.experiments.presets import PRESETS
 from phaser.experiments.run import Run, settings_of
+from phaser.experiments.settings_files import KIND
 from phaser.methods.table import METHODS
+
+BUDGET_FLAGS = {
+    ("frames", "task"): "--budget",
+    ("frames", "phase"): "--budget-per-phase",
+    ("bytes", "task"): "--budget-bytes",
+    ("frames", "memory"): "--budget-total",
+    ("bytes", "memory"): "--budget-total-bytes",
+}
+"""The flag that gives a budget, by its unit and by what it holds for."""
 
 PACKAGES = (
     *("torch", "numpy", "metaworld", "mujoco", "hf-libero", "robosuite", "bddl"),
@@ -44,25 +54,19 @@ def commit() -> str:
 
 def command_of(run: Run) -> str:
     """The command that repeats this run: preset, method, and every setting that differs."""
-    words = ["phaser", "run", run.preset, "--method", run.method_name, "--seed", str(run.seed)]
-    if run.frames_per_task:
-        words += ["--budget", str(run.frames_per_task)]
-    if run.bytes_per_task:
-        words += ["--budget-bytes", str(run.bytes_per_task)]
-    if run.preset not in PRESETS or run.method_name not in METHODS or run.annotations:
+    name = run.method.name
+    words = ["phaser", "run", run.preset, "--method", name, "--seed", str(run.seed)]
+    if run.budget is not None:
+        words += [BUDGET_FLAGS[run.budget.unit, run.budget.per], str(run.budget.amount)]
+    if run.preset not in PRESETS or name not in METHODS or run.phases:
         return shlex.join([*words, "--from", "run.json"])
-    named = METHODS[run.method_name]
-    if run.frames_per_task:
-        named = named.with_budget(run.frames_per_task)
-    start = replace(PRESETS[run.preset].make(), seed=run.seed).with_method(run.method_name, named)
-    if run.bytes_per_task:
-        start = start.with_bytes(run.bytes_per_task)
+    start = replace(PRESETS[run.preset].make(), seed=run.seed).with_method(METHODS[name])
+    if run.budget is not None:
+        start = start.with_budget(run.budget)
     before, after = _leaves(settings_of(start)), _leaves(settings_of(run))
     changed = {path: after[path] for path in after if before.get(path, ...) != after[path]}
-    if any(path.endswith(".rule") for path in changed):
+    if any(path.rpartition(".")[2] == KIND for path in changed):
         return shlex.join([*words, "--from", "run.json"])
-    # The segmenter follows the method in this.
-    changed.pop("segmenter.boundaries", None)
     return shlex.join([*words, *(word for one in changed.items() for word in _flag(*one))])
 
 

@@ -7,28 +7,30 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from phaser.core.errors import BrokenFile
 from phaser.core.files import sha256
+from phaser.core.policy import Policy
+from phaser.experiments.compatibility import require_same_contract, require_same_demonstrations
 from phaser.experiments.position import POSITION, Position
 from phaser.experiments.processor_time import ProcessorTime
-from phaser.experiments.sameness import require_same_contract, require_same_demonstrations
-from phaser.methods.penalty import Left
 from phaser.training.checkpoint import (
     Moments,
     Steps,
-    Weights,
     read_state,
     read_tensors,
     write_state,
     write_tensors,
 )
+from phaser.training.stream import MethodState
 
 UNFINISHED = "unfinished-"
 """How the files in `checkpoints` begin that only an unfinished task needs."""
 
 
 class Checkpoints:
-    """What the learner saves into and restores from (`training.checkpoint.Keeper`)."""
+    """Saves what the learner gives and restores it (`training.checkpoint.Checkpointer`)."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -41,7 +43,7 @@ class Checkpoints:
         self.steps = Steps()
         """Of the task that is being learnt."""
 
-    def restore(self, policy: Weights, optimizer: Moments) -> Steps:
+    def restore(self, policy: Policy, optimizer: Moments) -> Steps:
         found = self.position.state_sha256
         self.steps = (
             Steps()
@@ -50,30 +52,30 @@ class Checkpoints:
         )
         return self.steps
 
-    def save(self, policy: Weights, optimizer: Moments, steps: Steps) -> None:
+    def save(self, policy: Policy, optimizer: Moments, steps: Steps) -> None:
         self.steps = steps
         reached = replace(self.position, step=len(steps))
         written = write_state(self._state(reached), policy, optimizer, steps)
         self._commit(replace(reached, state_sha256=written))
 
-    def load_start(self, weights: Path, policy: Weights) -> None:
+    def load_start(self, weights: Path, policy: Policy) -> None:
         """Weights with which the task began: what it rehearses may depend on them."""
         if self.position.start_sha256 is None:
             raise BrokenFile(f"{self._path} names no weights to go on from; restore it")
-        policy.load_state_dict(read_tensors(weights, self.position.start_sha256))
+        policy.load_trained_state(read_tensors(weights, self.position.start_sha256))
 
-    def left(self) -> Left:
-        """What the finished tasks left for the method's penalty."""
-        found: Left = {}
+    def method_state(self) -> MethodState:
+        """What the finished tasks left for the method's rules."""
+        found: Mapping[str, Tensor] = {}
         for name, written in self.position.penalty.items():
             found = read_tensors(self._penalties / name, written)
-        return found
+        return MethodState.of(found)
 
-    def finish_task(self, weights: Path, memory: Mapping[str, str], left: Left) -> None:
-        """The task is learnt, kept and measured; what it left for the penalty is written now."""
+    def finish_task(self, weights: Path, memory: Mapping[str, str], state: MethodState) -> None:
+        """The task is learnt, kept and measured; what it left for the rules is written now."""
         written: dict[str, str] = {}
-        if left:
-            written = {weights.name: write_tensors(self._penalties / weights.name, left)}
+        if tensors := state.tensors():
+            written = {weights.name: write_tensors(self._penalties / weights.name, tensors)}
         self._commit(
             replace(
                 self.position,
@@ -97,6 +99,10 @@ class Checkpoints:
         known = self.position.demonstrations
         require_same_demonstrations(task, known.get(task), found)
         self.position = replace(self.position, demonstrations={**known, task: dict(found)})
+
+    def note_horizon(self, task: str, horizon: int) -> None:
+        """Remember the step limit of a task: its demonstrations may be gone when it is tried."""
+        self.position = replace(self.position, horizons={**self.position.horizons, task: horizon})
 
     def remove_unneeded(self) -> None:
         """Remove the checkpoints that an earlier step, or a process that was killed, left."""

@@ -10,20 +10,15 @@ from phaser.core.errors import BudgetMismatch
 from phaser.core.memory import Bucket, PreparedTask
 from phaser.core.ports import Keep
 from phaser.memory.allocation import RULE
-from phaser.memory.frames import frames_of_phase
 
 Row = dict[str, Any]
 """One phase of one task: `task`, `index`, `label`, `frames`, `candidates`, and where known more."""
 
 
-def phase_rows(
-    task: PreparedTask, buckets: Sequence[Bucket], *, stride: int | None, equal: bool = True
-) -> list[Row]:
-    """What each phase of a task offered and holds; phases without frames appear with 0.
+def phase_rows(task: PreparedTask, buckets: Sequence[Bucket], keep: Keep) -> list[Row]:
+    """What each phase of a task offered to the rule and holds; phases without frames appear with 0.
 
-    `stride` is that of a rule that shares a budget among phases; None stands for a rule that knows
-    no phases, whose candidates are all frames. Only phases with `equal` shares can miss or exceed
-    theirs.
+    Only a rule with equal shares lets a phase miss or exceed its own.
     """
     held = {bucket.phase: len(bucket.frames) for bucket in buckets}
     ids = task.phase_ids()
@@ -34,26 +29,17 @@ def phase_rows(
             "index": phase.index,
             "label": phase.label,
             "frames": frames,
-            "candidates": sum(map(len, frames_of_phase(task, phase.index, stride=stride or 1))),
+            "candidates": candidates,
         }
-        for phase, frames in zip(ids, counts, strict=True)
+        for phase, frames, candidates in zip(ids, counts, keep.candidates(task), strict=True)
     ]
-    if stride is not None and equal:
+    if keep.shares_equally:
         share = sum(counts) // len(counts)
         for row in rows:
             row["share"] = share
             row["shortfall"] = max(0, share - row["frames"])
             row["redistributed"] = max(0, row["frames"] - share)
     return rows
-
-
-def stride_of(keep: Keep) -> int | None:
-    """The stride of a rule that shares a budget among phases; None where a rule knows none."""
-    return getattr(keep, "stride", None)
-
-
-def shares_equally(keep: Keep) -> bool:
-    return getattr(keep, "shares", "equal") == "equal"
 
 
 def certificate(rows: Sequence[Row]) -> dict[str, Any]:
@@ -105,6 +91,16 @@ def check_within(
             raise BudgetMismatch(
                 f"task {task!r}: {name} holds {held} bytes, given {bytes_per_task}; compare "
                 "memories that were filled within the same number of bytes"
+            )
+
+
+def check_total(certificates: Mapping[str, Mapping[str, Any]], amount: int, unit: str) -> None:
+    """Refuse memories that hold more than the total that all were given."""
+    for name, one in certificates.items():
+        held = one.get(f"total_{unit}", 0)
+        if held > amount:
+            raise BudgetMismatch(
+                f"{name} holds {held} {unit}, given {amount} in total; run it again"
             )
 
 

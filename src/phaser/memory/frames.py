@@ -12,14 +12,6 @@ DemoFrames = tuple[tuple[FrameRef, ...], ...]
 """Frames in order of time, one tuple per demonstration; a demonstration may have none."""
 
 
-def check_budget(frames_per_task: int) -> None:
-    if frames_per_task < 1:
-        raise BadInput(
-            f"a budget of {frames_per_task} frames per task; expected at least 1 "
-            "(the method `sequential` keeps none)"
-        )
-
-
 def check_enough(available: int, count: int) -> None:
     if count > available:
         raise BadInput(
@@ -50,14 +42,22 @@ def frames_of_phase(task: PreparedTask, phase: int, *, stride: int) -> DemoFrame
     )
 
 
-def into_buckets(task: PreparedTask, frames: Iterable[FrameRef]) -> list[Bucket]:
-    """Buckets of the phases that received frames, in order; a phase without frames has none."""
+def into_buckets(
+    task: PreparedTask, frames: Iterable[FrameRef], ranks: Iterable[int] | None = None
+) -> list[Bucket]:
+    """Buckets of the phases that received frames, in order; a phase without frames has none.
+
+    `ranks` says which of the frames the rule would keep first if it had room for fewer; left out,
+    those that come first.
+    """
+    chosen = list(frames)
+    rank_of = dict(zip(chosen, range(len(chosen)) if ranks is None else ranks, strict=True))
     segmentation_of = {
         demo.index: segmentation
         for demo, segmentation in zip(task.demos, task.segmentations, strict=True)
     }
     by_phase: dict[int, list[FrameRef]] = {}
-    for frame in frames:
+    for frame in chosen:
         phase = segmentation_of[frame.demo].phase_at(frame.frame)
         by_phase.setdefault(phase, []).append(frame)
     ids = task.phase_ids()
@@ -66,6 +66,7 @@ def into_buckets(task: PreparedTask, frames: Iterable[FrameRef]) -> list[Bucket]
             phase=ids[phase],
             frames=tuple(sorted(by_phase[phase])),
             prototype=task.prototypes[phase],
+            ranks=tuple(rank_of[frame] for frame in sorted(by_phase[phase])),
         )
         for phase in sorted(by_phase)
     ]

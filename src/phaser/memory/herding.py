@@ -8,28 +8,28 @@ import numpy as np
 from jaxtyping import Float
 
 from phaser.core.memory import Bucket, PreparedTask
+from phaser.core.ports import Keep
 from phaser.core.streams import Stream
 from phaser.memory.frame_vectors import frame_vectors
-from phaser.memory.frames import check_budget, check_enough, frames_of_task, into_buckets
+from phaser.memory.frames import check_enough, frames_of_task, into_buckets
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Herding:
+class Herding(Keep):
     """Herding over a task's frames, by frozen vision features; by state and action without them.
 
     It draws nothing at random: every stream keeps the same frames.
     """
 
-    frames_per_task: int = 20
+    @property
+    def needs_features(self) -> bool:
+        return True
 
-    def __post_init__(self) -> None:
-        check_budget(self.frames_per_task)
-
-    def select(self, task: PreparedTask, stream: Stream) -> list[Bucket]:
+    def select(self, task: PreparedTask, num_frames: int, stream: Stream) -> list[Bucket]:
         available = frames_of_task(task)
         pool = [frame for frames in available for frame in frames]
-        check_enough(len(pool), self.frames_per_task)
-        order = herding_order(frame_vectors(task, available), self.frames_per_task)
+        check_enough(len(pool), num_frames)
+        order = herding_order(frame_vectors(task, available), num_frames)
         return into_buckets(task, [pool[at] for at in order])
 
 

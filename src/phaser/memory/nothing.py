@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from phaser.core.memory import Bucket, PreparedTask
+from phaser.core.ports import Keep
 from phaser.core.streams import Stream
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Nothing:
+class Nothing(Keep):
     """A finished task leaves no frame behind."""
 
-    frames_per_task: int = field(default=0, init=False)
+    @property
+    def keeps_frames(self) -> bool:
+        return False
 
-    def select(self, task: PreparedTask, stream: Stream) -> list[Bucket]:
+    def select(self, task: PreparedTask, num_frames: int, stream: Stream) -> list[Bucket]:
         return []

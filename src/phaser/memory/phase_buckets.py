@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -10,23 +11,23 @@ import numpy as np
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
 from phaser.core.memory import Bucket, PreparedTask
+from phaser.core.ports import Keep, first_ranked
 from phaser.core.streams import Stream
 from phaser.memory.allocation import allocate, allocate_by_root
 from phaser.memory.farthest import farthest_points
 from phaser.memory.frame_vectors import frame_vectors
-from phaser.memory.frames import DemoFrames, check_budget, frames_of_phase, into_buckets
+from phaser.memory.frames import DemoFrames, frames_of_phase, into_buckets
 from phaser.memory.herding import herding_order
-from phaser.memory.spread import denser_at_changes, even_frames, random_frames
+from phaser.memory.spread import denser_at_changes, even_frames, random_frames, spread_ranks
 
 Shares = Literal["equal", "root"]
 Within = Literal["even", "random", "spread", "herding", "boundary"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PhaseBuckets:
+class PhaseBuckets(Keep):
     """Phase-centric capacity allocation: every phase has a share, however short it is."""
 
-    frames_per_task: int = 20
     stride: int = 3
     """Δ of the paper: neighbouring frames are nearly the same, one in three is a candidate."""
     shares: Shares = "equal"
@@ -42,7 +43,6 @@ class PhaseBuckets:
     """The zero-budget control: this phase keeps nothing, its siblings share its frames."""
 
     def __post_init__(self) -> None:
-        check_budget(self.frames_per_task)
         if self.stride < 1:
             raise BadInput(f"stride {self.stride}; expected at least 1")
         if self.shares not in get_args(Shares):
@@ -52,25 +52,66 @@ class PhaseBuckets:
         if self.within not in get_args(Within):
             raise BadInput(f"within {self.within!r}; expected one of {', '.join(get_args(Within))}")
 
-    def select(self, task: PreparedTask, stream: Stream) -> list[Bucket]:
-        candidates = [
-            frames_of_phase(task, phase, stride=self.stride) for phase in range(len(task.labels))
-        ]
-        capacities = [sum(len(frames) for frames in per_demo) for per_demo in candidates]
+    @property
+    def needs_features(self) -> bool:
+        return self.within in ("spread", "herding")
+
+    @property
+    def shares_equally(self) -> bool:
+        return self.shares == "equal"
+
+    def candidates(self, task: PreparedTask) -> list[int]:
+        counts = [sum(map(len, frames)) for frames in self._available(task)]
+        return [0 if phase == self.zero_phase else count for phase, count in enumerate(counts)]
+
+    def fewest(self, num_phases: int) -> int:
+        """One frame of every phase that may hold any."""
+        return max(1, num_phases - (self.zero_phase is not None))
+
+    def fewest_of(self, buckets: Sequence[Bucket]) -> int:
+        """One frame of every stored phase."""
+        return len(buckets)
+
+    def select(self, task: PreparedTask, num_frames: int, stream: Stream) -> list[Bucket]:
+        available = self._available(task)
+        capacities = [sum(map(len, frames)) for frames in available]
         try:
-            counts = (
-                allocate(self.frames_per_task, capacities, zero=self.zero_phase)
-                if self.shares == "equal"
-                else allocate_by_root(self.frames_per_task, capacities)
-            )
+            counts = self._shared(num_frames, capacities, zero=self.zero_phase)
         except BadInput as error:
             raise BadInput(f"task {task.task.name!r}: {error}") from error
         rng = stream()
         chosen: list[FrameRef] = []
+        ranks: list[int] = []
         for phase, count in enumerate(counts):
             if count:
-                chosen += self._choose(task, phase, candidates[phase], count, rng)
-        return into_buckets(task, chosen)
+                chosen += self._choose(task, phase, available[phase], count, rng)
+                ranks += self._ranks(count)
+        return into_buckets(task, chosen, ranks)
+
+    def shrink(self, buckets: Sequence[Bucket], num_frames: int) -> list[Bucket]:
+        """Every phase keeps its share of what is left, the frames of the lowest ranks."""
+        counts = self._shared(num_frames, [len(bucket.frames) for bucket in buckets])
+        return [
+            kept
+            for bucket, count in zip(buckets, counts, strict=True)
+            for kept in first_ranked([bucket], count)
+        ]
+
+    def _available(self, task: PreparedTask) -> list[DemoFrames]:
+        return [
+            frames_of_phase(task, phase, stride=self.stride) for phase in range(len(task.labels))
+        ]
+
+    def _shared(
+        self, total: int, capacities: Sequence[int], *, zero: int | None = None
+    ) -> list[int]:
+        if self.shares == "equal":
+            return allocate(total, capacities, zero=zero)
+        return allocate_by_root(total, capacities)
+
+    def _ranks(self, count: int) -> list[int]:
+        """Frames on a grid give way so that the rest stays even; others in their own order."""
+        return spread_ranks(count) if self.within in ("even", "boundary") else list(range(count))
 
     def _choose(
         self,

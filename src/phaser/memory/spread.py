@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Callable
 
@@ -52,6 +53,21 @@ def even_frames(
         else:
             rotation.pop(turn)
     return chosen
+
+
+def spread_ranks(count: int) -> list[int]:
+    """For every point of a grid its rank, so that the points of the lowest ranks always spread
+    evenly over the grid: each next point is the middle of the largest gap."""
+    ranks = [0] * count
+    gaps = [(-(count + 1), -1)]
+    for rank in range(count):
+        length, before = heapq.heappop(gaps)
+        point = before - length // 2
+        ranks[point] = rank
+        for start, stop in ((before, point), (point, before - length)):
+            if stop - start > 1:
+                heapq.heappush(gaps, (start - stop, start))
+    return ranks
 
 
 def denser_at_changes(*, before: bool, after: bool) -> Warp:

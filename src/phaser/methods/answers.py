@@ -1,20 +1,22 @@
-"""What a policy does on frames, as it is now."""
+"""The answers of a policy: its actions on frames, as it is now."""
 
 from __future__ import annotations
 
-from typing import Any
-
+import numpy as np
 from jaxtyping import Float
 
-from phaser.methods.penalty import Tensor
+from phaser.core.policy import Policy
+from phaser.core.samples import Samples
 
 
-def answers(policy: Any, batch: Any) -> Float[Tensor, "batch chunk action"]:
-    """Its actions, without a trace for gradients and out of training mode."""
+def answers(policy: Policy, samples: Samples) -> Float[np.ndarray, "rows chunk action"]:
+    """The policy's chunks for these frames, without gradients and out of training mode."""
     import torch
 
     from phaser.methods.evaluating import evaluating
 
     with torch.no_grad(), evaluating(policy):
-        said: Tensor = policy.outputs(batch)
-    return said
+        chunks: Float[np.ndarray, "rows chunk action"] = (
+            policy.outputs(policy.batch(samples)).float().cpu().numpy()
+        )
+    return chunks

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from jaxtyping import Float
 
 from phaser.core.demonstration import FrameRef
+from phaser.core.policy import Policy
 from phaser.methods.no_penalty import NoPenalty
 from phaser.methods.penalty import (
     FinishedTask,
-    Left,
-    Penalised,
     Penalty,
+    PenaltyRule,
+    RuleState,
     Tensor,
     TrainingStep,
     check_weight,
     places_of,
     refs_at,
-    required,
 )
 
 CHUNK = 256
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Dark:
+class Dark(PenaltyRule):
     """A rehearsed frame's loss is weight × squared distance to its stored actions, and, with a
     `label_weight`, also its own loss (DER++).
 
@@ -42,43 +42,49 @@ class Dark:
         check_weight("weight", self.weight)
         check_weight("label_weight", self.label_weight)
 
-    def for_task(self, policy: Penalised, left: Left) -> Penalty:
-        outputs = required(policy, "outputs", rule="Dark")
-        if not left:
-            return NoPenalty()
-        return _Remembering(rule=self, outputs=outputs, stored=stored_outputs(left))
+    @property
+    def asks(self) -> frozenset[str]:
+        return frozenset({"outputs"})
 
-    def after_task(self, left: Left, done: FinishedTask) -> Left:
+    def for_task(self, policy: Policy, state: RuleState) -> Penalty:
+        if not state:
+            return NoPenalty()
+        return _Remembering(rule=self, policy=policy, stored=stored_outputs(state))
+
+    def after_task(self, state: RuleState, done: FinishedTask) -> RuleState:
         import torch
 
         if not done.kept:
-            return left
-        done.policy.eval()
-        outputs = required(done.policy, "outputs", rule="Dark")
+            return state
+        policy = done.policy
+        policy.eval()
         starts = range(0, len(done.kept), CHUNK)
         with torch.no_grad():
-            said = [outputs(done.rows.batch(done.kept[start : start + CHUNK])) for start in starts]
+            chunks = [
+                policy.outputs(policy.batch(done.rows.samples(done.kept[start : start + CHUNK])))
+                for start in starts
+            ]
         return {
-            **left,
-            f"outputs/{done.task}": torch.cat(said),
+            **state,
+            f"outputs/{done.task}": torch.cat(chunks),
             f"places/{done.task}": places_of(done.kept),
         }
 
 
-def stored_outputs(left: Left) -> dict[FrameRef, Float[Tensor, "chunk action"]]:
-    """What was stored, by frame."""
+def stored_outputs(state: RuleState) -> dict[FrameRef, Float[Tensor, "chunk action"]]:
+    """The outputs that were stored, by frame."""
     found: dict[FrameRef, Any] = {}
-    for name, places in left.items():
+    for name, places in state.items():
         kind, _, task = name.partition("/")
         if kind == "places":
-            found |= zip(refs_at(task, places), left[f"outputs/{task}"], strict=True)
+            found |= zip(refs_at(task, places), state[f"outputs/{task}"], strict=True)
     return found
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Remembering:
     rule: Dark
-    outputs: Callable[[Any], Tensor]
+    policy: Policy
     stored: Mapping[FrameRef, Tensor]
 
     def backward(self, step: TrainingStep) -> Float[Tensor, ""]:
@@ -88,11 +94,13 @@ class _Remembering:
         if not count:
             step.backward(loss)
             return loss
-        old = step.batch.first(count)
+        old = step.samples.first(count)
+        outputs = self.policy.outputs(self.policy.batch(old))
         stored = torch.stack([self.stored[ref] for ref in step.rehearsed])
+        valid = torch.from_numpy(old.valid).to(outputs.device)
         # Actions beyond a demonstration's end were never trained, so what they were says nothing.
-        distances = (self.outputs(old) - stored).square().mean(2) * old.valid
-        distances = distances.sum(1) / old.valid.sum(1)
+        distances = (outputs - stored.to(outputs.device)).square().mean(2) * valid
+        distances = distances.sum(1) / valid.sum(1)
         rehearsed = self.rule.weight * distances + self.rule.label_weight * step.losses[:count]
         step.backward(torch.cat([rehearsed, step.losses[count:]]).mean())
         return loss

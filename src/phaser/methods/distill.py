@@ -8,22 +8,22 @@ from typing import Any
 
 from jaxtyping import Float
 
+from phaser.core.policy import Policy
 from phaser.methods.no_penalty import NoPenalty
 from phaser.methods.penalty import (
     FinishedTask,
-    Left,
-    Penalised,
     Penalty,
+    PenaltyRule,
+    RuleState,
     Tensor,
     TrainingStep,
     check_weight,
-    required,
     trained_weights,
 )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Distil:
+class Distil(PenaltyRule):
     """Adds weight × mean squared difference of features, new policy against previous one.
 
     The previous policy is the one that the task before left: its trained weights alone are kept,
@@ -35,23 +35,26 @@ class Distil:
     def __post_init__(self) -> None:
         check_weight("weight", self.weight)
 
-    def for_task(self, policy: Penalised, left: Left) -> Penalty:
-        features = required(policy, "features", rule="Distil")
-        if not left:
+    @property
+    def asks(self) -> frozenset[str]:
+        return frozenset({"features"})
+
+    def for_task(self, policy: Policy, state: RuleState) -> Penalty:
+        if not state:
             return NoPenalty()
         from phaser.methods.teacher import Teacher
 
-        teacher = Teacher(policy, left, read="features")
-        return _Distilling(features=features, teacher=teacher, weight=self.weight)
+        teacher = Teacher(policy, state, read="features")
+        return _Distilling(policy=policy, teacher=teacher, weight=self.weight)
 
-    def after_task(self, left: Left, done: FinishedTask) -> Left:
+    def after_task(self, state: RuleState, done: FinishedTask) -> RuleState:
         weights = trained_weights(done.policy)
         return {name: weight.detach().clone() for name, weight in weights.items()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Distilling:
-    features: Callable[[Any], Tensor]
+    policy: Policy
     teacher: Callable[[Any], Tensor]
     weight: float
 
@@ -60,7 +63,7 @@ class _Distilling:
         if not step.rehearsed:
             step.backward(loss)
             return loss
-        old = step.batch.first(len(step.rehearsed))
-        distance = (self.features(old) - self.teacher(old)).square().mean()
+        old = self.policy.batch(step.samples.first(len(step.rehearsed)))
+        distance = (self.policy.features(old) - self.teacher(old)).square().mean()
         step.backward(loss + self.weight * distance)
         return loss

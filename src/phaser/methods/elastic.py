@@ -8,13 +8,14 @@ from typing import Any
 from jaxtyping import Float
 
 from phaser.core.errors import BadInput
+from phaser.core.policy import Policy
 from phaser.core.streams import Stream
 from phaser.methods.no_penalty import NoPenalty
 from phaser.methods.penalty import (
     FinishedTask,
-    Left,
-    Penalised,
     Penalty,
+    PenaltyRule,
+    RuleState,
     Tensor,
     TrainingStep,
     check_weight,
@@ -23,7 +24,7 @@ from phaser.methods.penalty import (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Elastic:
+class Elastic(PenaltyRule):
     """Adds strength / 2 × Σ F (θ − θ*)²: a trained weight moves the less, the more a task needs it.
 
     F is the diagonal of the empirical Fisher information, summed over tasks with `decay`; θ* are
@@ -42,20 +43,20 @@ class Elastic:
         if self.num_frames < 1:
             raise BadInput(f"num_frames {self.num_frames}; expected at least 1")
 
-    def for_task(self, policy: Penalised, left: Left) -> Penalty:
-        if not left:
+    def for_task(self, policy: Policy, state: RuleState) -> Penalty:
+        if not state:
             return NoPenalty()
         held = [
-            (weight, left[f"anchor/{name}"], left[f"fisher/{name}"])
+            (weight, state[f"anchor/{name}"], state[f"fisher/{name}"])
             for name, weight in trained_weights(policy).items()
         ]
         return _Holding(held=held, strength=self.strength)
 
-    def after_task(self, left: Left, done: FinishedTask) -> Left:
+    def after_task(self, state: RuleState, done: FinishedTask) -> RuleState:
         found = fisher(done, num_frames=self.num_frames)
         now: dict[str, Any] = {}
         for name, weight in trained_weights(done.policy).items():
-            before = left.get(f"fisher/{name}")
+            before = state.get(f"fisher/{name}")
             merged = found[name] if before is None else self.decay * before + found[name]
             now |= {f"fisher/{name}": merged, f"anchor/{name}": weight.detach().clone()}
         return now
@@ -65,12 +66,15 @@ def fisher(done: FinishedTask, *, num_frames: int) -> dict[str, Tensor]:
     """Mean over frames of the squared gradient of each frame's own loss, weight by weight."""
     import torch
 
-    done.policy.eval()
-    weights = trained_weights(done.policy)
+    policy = done.policy
+    policy.eval()
+    weights = trained_weights(policy)
     sums = {name: torch.zeros_like(weight) for name, weight in weights.items()}
     count = min(num_frames, len(done.frames))
     for k in sorted(done.stream().choice(len(done.frames), count, replace=False).tolist()):
-        loss = done.policy(done.rows.batch([done.frames[k]]), Stream(done.stream.key + k)).sum()
+        loss = policy(
+            policy.batch(done.rows.samples([done.frames[k]])), Stream(done.stream.key + k)
+        ).sum()
         gradients = torch.autograd.grad(
             loss, list(weights.values()), allow_unused=True, materialize_grads=True
         )

@@ -12,63 +12,58 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
-from phaser.core.ports import MeasuringSampler, Sampler
+from phaser.core.ports import Frames, Sampler
+from phaser.core.samples import Samples
 from phaser.core.streams import Stream
 from phaser.methods.answers import answers
-from phaser.methods.asked import asked_frames
-from phaser.methods.moved import moved
-from phaser.methods.no_penalty import NoPenalty
+from phaser.methods.old_instructions import frames_under_old_instructions
 from phaser.methods.penalty import (
-    BegunTask,
     FinishedTask,
-    Left,
-    Penalised,
-    Penalty,
-    Rows,
+    RuleState,
     Tensor,
     check_weight,
     places_of,
     refs_at,
-    required,
 )
+from phaser.methods.rehearse import BegunTask, RehearseRule
+from phaser.methods.shifted_images import shifted
 
 IMAGINED = "imagined frames"
 """The name under which all are looked up; with a space no task can have it."""
 
 BESIDE = "beside "
-"""Before a task's name, the frames beside its own."""
+"""Put before a task's name, it names the frames beside that task's own."""
 
 OWN = ("states", "actions", "moves")
-"""What frames beside others have of their own."""
+"""The parts that frames beside others have of their own."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Imagined:
+class Imagined(RehearseRule):
     """Some rehearsed frames give way to imagined ones, drawn anew every step."""
 
     share: float = 0.4
-    """Of the rehearsed frames, how many give way to a frame beside them."""
+    """Share of the rehearsed frames that give way to a frame beside them."""
     copies: int = 10
-    """How many frames beside each stored one."""
+    """Number of frames beside each stored one."""
     state_noise: float = 0.1
-    """In deviations of the state over the kept frames of the task."""
+    """Noise on the state, in deviations of the state over the kept frames of the task."""
     image_shift: float = 0.08
-    """How far an image is moved at most, across and down, as a share of its size."""
+    """The farthest that an image is moved, across and down, as a share of its size."""
     asked_share: float = 0.2
-    """Of the rehearsed frames, how many give way to frames of the new task under the instruction
+    """Share of the rehearsed frames that give way to frames of the new task under the instruction
     of an earlier one in the same scene; none where no earlier task shares the scene."""
     same_scene: float = 0.3
     """Two tasks share a scene if the cosine of their mean visual prototypes, less the mean of all
     tasks, is above this."""
     questions: int = 100
-    """How many frames of the new task are asked, for each earlier one in its scene."""
+    """Number of frames of the new task that are asked, for each earlier one in its scene."""
 
     def __post_init__(self) -> None:
         if min(self.share, self.asked_share) < 0 or self.share + self.asked_share > 1:
@@ -83,50 +78,54 @@ class Imagined:
         check_weight("state_noise", self.state_noise)
         check_weight("image_shift", self.image_shift)
 
-    def for_task(self, policy: Penalised, left: Left) -> Penalty:
-        required(policy, "outputs", rule="Imagined")
-        return NoPenalty()
+    @property
+    def asks(self) -> frozenset[str]:
+        return frozenset({"outputs"})
 
-    def after_task(self, left: Left, done: FinishedTask) -> Left:
-        """What the policy does beside the frames that stay, now that it has learnt the task."""
+    def after_task(self, state: RuleState, done: FinishedTask) -> RuleState:
+        """Add what the policy does beside the frames that stay, now that it has learnt the task."""
         import torch
 
         if not done.kept:
-            return left
+            return state
         rng = done.stream()
-        still = done.rows.batch(done.kept).states.repeat_interleave(self.copies, 0)
+        kept = done.rows.samples(done.kept)
+        still = torch.from_numpy(kept.states).repeat_interleave(self.copies, 0)
         noise = torch.from_numpy(rng.standard_normal(still.shape)).float()
         moves = torch.from_numpy(rng.uniform(-1, 1, (self.copies, 2))).float() * self.image_shift
         states = still + self.state_noise * still.std(0, correction=0) * noise
-        beside = _beside(done.rows, done.kept, moves, states)
-        said = answers(done.policy, beside)
-        done.rows.imagine(BESIDE + done.task, replace(beside, actions=said))
-        new = {"places": places_of(done.kept), "moves": moves, "states": states, "actions": said}
-        return {**left, **{f"{kind}/{done.task}": value for kind, value in new.items()}}
+        beside = _beside(kept, moves, states)
+        actions = answers(done.policy, beside)
+        done.rows.imagine(BESIDE + done.task, replace(beside, actions=actions))
+        new = {
+            "places": places_of(done.kept),
+            "moves": moves,
+            "states": states,
+            "actions": torch.from_numpy(actions),
+        }
+        return {**state, **{f"{kind}/{done.task}": value for kind, value in new.items()}}
 
-    def imagined(self, sampler: Sampler, left: Left, begun: BegunTask) -> Sampler:
+    def for_task(self, sampler: Sampler, state: RuleState, begun: BegunTask) -> Sampler:
         """The sampler, some of whose frames give way."""
-        if isinstance(sampler, MeasuringSampler):
+        if sampler.measured is not None:
             raise BadInput(
                 f"imagined frames beside a draw that measures ({type(sampler).__name__}); "
                 "choose a draw by fixed weights"
             )
         # Sorted: tensors come back from a file in another order than they were left in.
-        tasks = sorted(name.removeprefix("places/") for name in left if name.startswith("places/"))
+        tasks = sorted(name.removeprefix("places/") for name in state if name.startswith("places/"))
         if not tasks:
             return sampler
         near: dict[FrameRef, int] = {}
         for task in tasks:
-            kept = refs_at(task, left[f"places/{task}"])
+            kept = refs_at(task, state[f"places/{task}"])
             # Frames of earlier tasks are there already, unless the run was taken up again.
             if BESIDE + task not in begun.rows:
-                states, said, moves = (left[f"{kind}/{task}"] for kind in OWN)
-                beside = _beside(begun.rows, kept, moves, states)
-                begun.rows.imagine(BESIDE + task, replace(beside, actions=said))
+                begun.rows.imagine(BESIDE + task, _remembered(begun.rows, kept, state, task))
             first = len(near) * self.copies
             near |= {ref: first + k * self.copies for k, ref in enumerate(kept)}
         asked = (
-            asked_frames(begun, same_scene=self.same_scene, count=self.questions)
+            frames_under_old_instructions(begun, same_scene=self.same_scene, count=self.questions)
             if self.asked_share
             else {}
         )
@@ -141,16 +140,20 @@ class Imagined:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class ImaginedSampler:
+class ImaginedSampler(Sampler):
     """Draws as before, then lets single frames give way; depends on stream and step alone."""
 
     drawn: Sampler
     rule: Imagined
     near: Mapping[FrameRef, int]
-    """Of every stored frame, the first of those beside it."""
+    """For every stored frame, the first of the frames beside it."""
     num_asked: int
-    """How many frames of the new task come after all of those."""
+    """Number of frames of the new task, which come after all of those."""
     stream: Stream
+
+    @property
+    def is_fixed(self) -> bool:
+        return self.drawn.is_fixed
 
     def next(self, count: int, step: int) -> Sequence[FrameRef]:
         refs = self.drawn.next(count, step)
@@ -171,16 +174,21 @@ class ImaginedSampler:
         return ref
 
 
+def _remembered(rows: Frames, kept: Sequence[FrameRef], state: RuleState, task: str) -> Samples:
+    """The frames beside a task's own, with the actions that the policy gave at the time."""
+    states, actions, moves = (state[f"{kind}/{task}"] for kind in OWN)
+    return replace(_beside(rows.samples(kept), moves, states), actions=actions.numpy())
+
+
 def _beside(
-    rows: Rows,
-    kept: Sequence[FrameRef],
-    moves: Float[Tensor, "copies 2"],
-    states: Float[Tensor, "rows state"],
-) -> Any:
+    kept: Samples, moves: Float[Tensor, "copies 2"], states: Float[Tensor, "rows state"]
+) -> Samples:
     """Every kept frame by each move in turn, with these states; all else is the frame's."""
-    once = rows.batch(kept)
-    again = {
-        name: getattr(once, name).repeat_interleave(len(moves), 0)
-        for name in ("language", "actions", "valid")
-    }
-    return replace(once, inputs=moved(once.inputs, moves), states=states, **again)
+    copies = len(moves)
+    return Samples(
+        images=shifted(kept.images, moves),
+        states=states.numpy(),
+        instructions=tuple(text for text in kept.instructions for _ in range(copies)),
+        actions=np.repeat(kept.actions, copies, axis=0),
+        valid=np.repeat(kept.valid, copies, axis=0),
+    )

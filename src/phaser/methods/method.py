@@ -1,60 +1,59 @@
-"""A method is the product of small independent rules: what to keep, to draw and to penalise."""
+"""A method is the product of small independent rules: what to keep, to draw, to rehearse and to
+penalise."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from phaser.core.errors import BadInput
-from phaser.memory.even import Even
-from phaser.memory.herding import Herding
-from phaser.memory.nothing import Nothing
-from phaser.memory.phase_buckets import PhaseBuckets
-from phaser.memory.reservoir import Reservoir
-from phaser.methods.dark import Dark
-from phaser.methods.distill import Distil
-from phaser.methods.elastic import Elastic
-from phaser.methods.imagined import Imagined
+from phaser.core.ports import Draw, Keep, Segmenter
 from phaser.methods.no_penalty import NoPenalty
-from phaser.methods.projected import Projected
-from phaser.routing.adaptive import Adaptive
-from phaser.routing.balanced import Balanced
-from phaser.routing.by_loss import ByLoss
-from phaser.routing.finding import Finding
-from phaser.routing.max_interference import MaxInterference
-from phaser.routing.nothing import NoDraw
-from phaser.routing.routed import Routed
-from phaser.routing.uniform import Uniform
+from phaser.methods.penalty import PenaltyRule
+from phaser.methods.rehearse import AsStored, RehearseRule
+from phaser.phases.autopc import AutoPC
 
-KeepRule = Reservoir | Even | PhaseBuckets | Herding | Nothing
-DrawRule = Uniform | Balanced | Finding | Routed | Adaptive | ByLoss | MaxInterference | NoDraw
-PenaltyRule = NoPenalty | Distil | Dark | Projected | Elastic | Imagined
+DEFAULT_SEGMENTER = AutoPC()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Method:
     """How a stream of tasks is learnt without losing the earlier ones."""
 
-    keep: KeepRule
-    draw: DrawRule
+    name: str
+    keep: Keep
+    draw: Draw
+    rehearse: RehearseRule = field(default_factory=AsStored)
     penalty: PenaltyRule = field(default_factory=NoPenalty)
+    segmenter: Segmenter = DEFAULT_SEGMENTER
+    """Cuts demonstrations into phases; part of the method, because the paper's way of cutting is
+    part of what `phaser-paper` means."""
     joint: bool = False
     """All tasks at once instead of in a row: the upper bound, not a continual learner."""
-    boundaries: Literal["per-demo", "ratio"] = "per-demo"
-    """How the phases of one demonstration are carried over to the others."""
     summary: str = ""
 
     def __post_init__(self) -> None:
-        if self.joint and not isinstance(self.penalty, NoPenalty):
+        protecting = [rule for rule in (self.rehearse, self.penalty) if rule.needs_policy]
+        if self.joint and protecting:
             raise BadInput(
-                f"{type(self.penalty).__name__} protects earlier tasks, but a joint method has "
+                f"{type(protecting[0]).__name__} protects earlier tasks, but a joint method has "
                 "none; take one of the two away"
             )
 
-    def with_budget(self, frames_per_task: int) -> Method:
-        """The same method with another memory; one that keeps nothing stays as it is."""
-        if frames_per_task < 0:
-            raise BadInput(f"a budget of {frames_per_task} frames per task; expected 0 or more")
-        if isinstance(self.keep, Nothing):
-            return self
-        return replace(self, keep=replace(self.keep, frames_per_task=frames_per_task))
+    @property
+    def needs_policy(self) -> bool:
+        """True for a method that asks the policy for more than losses."""
+        rules = (self.rehearse.needs_policy, self.penalty.needs_policy, self.draw.needs_gradient)
+        return any(rules)
+
+    @property
+    def asks(self) -> dict[str, str]:
+        """Optional methods of the policy that the rules need, each with the name of a rule."""
+        return {
+            name: type(rule).__name__
+            for rule in (self.rehearse, self.penalty)
+            for name in sorted(rule.asks)
+        }
+
+    def renamed(self, name: str) -> Method:
+        """The same rules under another name."""
+        return replace(self, name=name)

@@ -6,18 +6,20 @@ from dataclasses import dataclass
 
 from jaxtyping import Float
 
-from phaser.methods.penalty import FinishedTask, Left, Penalised, Tensor, TrainingStep
+from phaser.core.policy import Policy
+from phaser.methods.penalty import PenaltyRule, RuleState, Tensor, TrainingStep
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NoPenalty:
+class NoPenalty(PenaltyRule):
     """Replay alone keeps the earlier tasks; nothing is left behind for it."""
 
-    def for_task(self, policy: Penalised, left: Left) -> NoPenalty:
-        return self
+    @property
+    def needs_policy(self) -> bool:
+        return False
 
-    def after_task(self, left: Left, done: FinishedTask) -> Left:
-        return {}
+    def for_task(self, policy: Policy, state: RuleState) -> NoPenalty:
+        return self
 
     def backward(self, step: TrainingStep) -> Float[Tensor, ""]:
         loss = step.losses.mean()

@@ -1,13 +1,13 @@
-"""The port of the third factor: what a step changes in loss or gradient so that tasks stay learnt.
+"""The port of the penalty: what a step changes in loss or gradient so that tasks stay learnt.
 
 A rule is asked twice per task. `for_task` gives the penalty under which the task is learnt;
-`after_task` says what the tasks so far leave for it: tensors, which the run writes to disk. Torch
-is imported by what trains, not by what lists methods.
+`after_task` gives what the tasks so far leave for the rule: tensors, which the run writes to disk.
+Torch is imported by what trains, not by what lists methods.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -15,8 +15,9 @@ from jaxtyping import Float
 
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
-from phaser.core.memory import Memory, PreparedTask
-from phaser.core.ports import Sampler
+from phaser.core.policy import Policy
+from phaser.core.ports import ImaginedFrames
+from phaser.core.samples import Samples
 from phaser.core.streams import Stream
 
 if TYPE_CHECKING:
@@ -24,54 +25,25 @@ if TYPE_CHECKING:
 else:
     Tensor = Any
 
-Left = Mapping[str, Tensor]
+RuleState = Mapping[str, Tensor]
 """What all tasks so far left for a rule; empty before the first is finished."""
-
-
-@runtime_checkable
-class Penalised(Protocol):
-    """A policy, as far as every penalty needs it: one loss per sample, and its weights."""
-
-    def __call__(self, batch: Any, noise: Stream) -> Float[Tensor, "batch"]: ...
-
-    def named_parameters(self) -> Iterator[tuple[str, Any]]: ...
-
-    def eval(self) -> object: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class TrainingStep:
     """One step after its forward pass. Rehearsed frames are the first rows of its batch."""
 
-    batch: Any
-    losses: Float[Tensor, "batch"]
+    samples: Samples
+    """The rows of this process, before the policy made a batch of them."""
+    losses: Float[Tensor, "rows"]
     rehearsed: Sequence[FrameRef]
-    """Those in the rows of this process."""
+    """The rehearsed frames in the rows of this process."""
     is_rehearsing: bool
-    """Whether any process has some: what all processes must do alike hangs on this."""
+    """True where any process has rehearsed frames: all processes must then act alike."""
     backward: Callable[[Tensor], object]
     """Adds the gradient of a loss to the weights, its mean over all processes."""
     mean: Callable[[Tensor], Tensor]
-    """Of a tensor over all processes."""
-
-
-@runtime_checkable
-class Rows(Protocol):
-    """All frames that a run can be trained on."""
-
-    def __contains__(self, task: str) -> bool: ...
-
-    def batch(self, refs: Sequence[FrameRef]) -> Any:
-        """Frames as the policy takes them."""
-        ...
-
-    def imagine(self, name: str, batch: Any) -> None:
-        """From now on, frames 0, 1, … of a task of that name are the rows of this batch."""
-        ...
-
-    def join(self, name: str, parts: Sequence[str]) -> None:
-        """From now on, a task of that name has the imagined frames of these, one after another."""
-        ...
+    """The mean of a tensor over all processes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -79,70 +51,62 @@ class FinishedTask:
     """A task that was just learnt, and the policy as it is now."""
 
     task: str
-    policy: Penalised
-    rows: Rows
+    policy: Policy
+    rows: ImaginedFrames
     frames: Sequence[FrameRef]
-    """All that the task was learnt from."""
+    """All frames that the task was learnt from."""
     kept: Sequence[FrameRef]
-    """Those that stay in memory."""
+    """The frames that stay in memory."""
     stream: Stream
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class BegunTask:
-    """A task that is about to be learnt, and the policy as it is before."""
-
-    task: PreparedTask
-    policy: Penalised
-    memory: Memory
-    """Of the tasks before it."""
-    frames: Sequence[FrameRef]
-    """All that the task will be learnt from."""
-    rows: Rows
-    stream: Stream
-
-
-@runtime_checkable
-class Imagining(Protocol):
-    """A rule that also changes which frames are rehearsed."""
-
-    def imagined(self, sampler: Sampler, left: Left, begun: BegunTask) -> Sampler: ...
 
 
 @runtime_checkable
 class Penalty(Protocol):
-    """What the steps of one task go down on."""
+    """The rule of the steps of one task."""
 
     def backward(self, step: TrainingStep) -> Float[Tensor, ""]:
-        """Leave the step's gradient in the weights; the mean loss of the batch, for the record."""
+        """Leave the step's gradient in the weights; returns the batch's mean loss."""
         ...
 
 
-def trained_weights(policy: Penalised) -> dict[str, Any]:
-    """The weights that training moves: what is frozen is the same for every task."""
+@runtime_checkable
+class PenaltyRule(Protocol):
+    """A penalty with its settings; the third factor of a method."""
+
+    @property
+    def needs_policy(self) -> bool:
+        """False only for the rule that adds nothing."""
+        return True
+
+    @property
+    def asks(self) -> frozenset[str]:
+        """Optional methods of the policy that the rule cannot do without."""
+        return frozenset()
+
+    def for_task(self, policy: Policy, state: RuleState) -> Penalty:
+        """The penalty under which the next task is learnt."""
+        ...
+
+    def after_task(self, state: RuleState, done: FinishedTask) -> RuleState:
+        """What the tasks so far leave, now that one more is learnt."""
+        return {}
+
+
+def trained_weights(policy: Policy) -> dict[str, Any]:
+    """The weights that training moves, by name; what is frozen is the same for every task."""
     return {name: weight for name, weight in policy.named_parameters() if weight.requires_grad}
 
 
 def places_of(refs: Sequence[FrameRef]) -> Tensor:
-    """Where frames of one task are, for what the task leaves."""
+    """Demonstration and frame of each reference, for the state that a task leaves."""
     import torch
 
     return torch.tensor([(ref.demo, ref.frame) for ref in refs])
 
 
 def refs_at(task: str, places: Tensor) -> list[FrameRef]:
+    """The references that `places_of` was made from."""
     return [FrameRef(task, demo, frame) for demo, frame in places.tolist()]
-
-
-def required(policy: Penalised, name: str, *, rule: str) -> Callable[[Any], Tensor]:
-    """A function of the policy that a rule cannot do without."""
-    found: Callable[[Any], Tensor] | None = getattr(policy, name, None)
-    if found is None:
-        raise BadInput(
-            f"{rule} needs {name}(batch) of the policy, which {type(policy).__name__} does not "
-            "have; give it that method, or choose a method with another penalty"
-        )
-    return found
 
 
 def check_weight(name: str, value: float) -> None:

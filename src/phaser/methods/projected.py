@@ -8,12 +8,12 @@ from typing import Any
 
 from jaxtyping import Float
 
+from phaser.core.policy import Policy
 from phaser.methods.no_penalty import NoPenalty
 from phaser.methods.penalty import (
-    FinishedTask,
-    Left,
-    Penalised,
     Penalty,
+    PenaltyRule,
+    RuleState,
     Tensor,
     TrainingStep,
     trained_weights,
@@ -21,18 +21,15 @@ from phaser.methods.penalty import (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Projected:
+class Projected(PenaltyRule):
     """Current frames give the gradient; rehearsed ones only the half-space that it must stay in.
 
     To first order a step along it does not raise the rehearsed frames' mean loss. The optimiser
     scales the gradient afterwards (AdamW), as in the usual implementations.
     """
 
-    def for_task(self, policy: Penalised, left: Left) -> Penalty:
+    def for_task(self, policy: Policy, state: RuleState) -> Penalty:
         return _Projecting(weights=tuple(trained_weights(policy).values()))
-
-    def after_task(self, left: Left, done: FinishedTask) -> Left:
-        return {}
 
 
 def project(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phaser.core.errors import UnknownName
+from phaser.core.tables import Table
 from phaser.memory.even import Even
 from phaser.memory.herding import Herding
 from phaser.memory.nothing import Nothing
@@ -14,6 +14,7 @@ from phaser.methods.elastic import Elastic
 from phaser.methods.imagined import Imagined
 from phaser.methods.method import Method
 from phaser.methods.projected import Projected
+from phaser.phases.autopc import AutoPC
 from phaser.routing.adaptive import Adaptive
 from phaser.routing.balanced import Balanced
 from phaser.routing.by_loss import ByLoss
@@ -35,156 +36,186 @@ _PAPER_ROUTING = Routed(
 
 _BESIDE = Imagined(share=0.3, copies=5, state_noise=0.2, image_shift=0.0, asked_share=0.0)
 
-METHODS: dict[str, Method] = {
-    "sequential": Method(
+_OWN = (
+    Method(
+        name="sequential",
         keep=Nothing(),
         draw=NoDraw(),
         summary="fine-tunes on each task in turn and rehearses nothing: the lower bound",
     ),
-    "er": Method(
+    Method(
+        name="er",
         keep=Reservoir(),
         draw=Uniform(),
         summary="experience replay: keeps frames at random, rehearses all alike",
     ),
-    "er-even": Method(
+    Method(
+        name="er-even",
         keep=Even(),
         draw=Uniform(),
         summary="keeps frames spread evenly over task progress: the control phaser must beat",
     ),
-    "er-routed": Method(
+    Method(
+        name="er-routed",
         keep=Reservoir(),
         draw=Routed(),
         summary="keeps frames at random, rehearses phases that the new task endangers",
     ),
-    "phase-only": Method(
+    Method(
+        name="phase-only",
         keep=PhaseBuckets(within="random"),
         draw=Uniform(),
         summary="keeps equally many frames per phase, rehearses all alike",
     ),
-    "phase-even": Method(
+    Method(
+        name="phase-even",
         keep=PhaseBuckets(within="even"),
         draw=Uniform(),
         summary="phaser without routing: keeps as phaser does, rehearses all alike",
     ),
-    "phaser": Method(
+    Method(
+        name="phaser",
         keep=PhaseBuckets(within="even"),
         draw=Routed(),
         summary="keeps equally many frames per phase, rehearses phases the new task endangers",
     ),
-    "phaser-paper": Method(
+    Method(
+        name="phaser-paper",
         keep=PhaseBuckets(within="random", stride=3),
         draw=_PAPER_ROUTING,
-        boundaries="ratio",
+        segmenter=AutoPC(boundaries="ratio"),
         summary="phaser with the paper's literal choices",
     ),
-    "phaser-spread": Method(
+    Method(
+        name="phaser-spread",
         keep=PhaseBuckets(within="spread"),
         draw=Routed(),
         summary="phaser whose frames of a phase are as unlike each other as possible",
     ),
-    "phaser-herding": Method(
+    Method(
+        name="phaser-herding",
         keep=PhaseBuckets(within="herding"),
         draw=Routed(),
         summary="phaser whose frames of a phase have a mean closest to the phase's own",
     ),
-    "phaser-boundary": Method(
+    Method(
+        name="phaser-boundary",
         keep=PhaseBuckets(within="boundary"),
         draw=Routed(),
         summary="phaser whose frames of a phase are denser where the phase changes",
     ),
-    "er-balanced": Method(
+    Method(
+        name="er-balanced",
         keep=Reservoir(),
         draw=Balanced(),
         summary="keeps frames at random, rehearses all tasks alike, then their frames",
     ),
-    "mir": Method(
+    Method(
+        name="mir",
         keep=Reservoir(),
         draw=MaxInterference(),
         summary="keeps frames at random, rehearses those that a virtual step damages most",
     ),
-    "mir-snapshot": Method(
+    Method(
+        name="mir-snapshot",
         keep=Reservoir(),
         draw=MaxInterference(variant="snapshot"),
         summary="mir whose virtual step repeats the gradient of the step before, for free",
     ),
-    "mir-original": Method(
+    Method(
+        name="mir-original",
         keep=Reservoir(),
         draw=MaxInterference(refresh_every=1, num_candidates=64, num_cached=32),
         summary="mir that scores anew at every step, as it was first published",
     ),
-    "loss-aware": Method(
+    Method(
+        name="loss-aware",
         keep=Even(),
         draw=ByLoss(level="task"),
         summary="er-even that rehearses tasks by the loss measured on them when a task begins",
     ),
-    "loss-aware-phases": Method(
+    Method(
+        name="loss-aware-phases",
         keep=PhaseBuckets(within="even"),
         draw=ByLoss(level="phase"),
         summary="phaser that rehearses phases by the loss measured on them, not by a forecast",
     ),
-    "phaser-adaptive": Method(
+    Method(
+        name="phaser-adaptive",
         keep=PhaseBuckets(within="even"),
         draw=Adaptive(),
         summary="phaser whose forecast gives way to the losses measured as a task is learnt",
     ),
-    "zero-budget": Method(
+    Method(
+        name="zero-budget",
         keep=PhaseBuckets(within="even", zero_phase=0),
         draw=Routed(),
         summary="phaser whose first phase keeps nothing, its frames given to the others: a control",
     ),
-    "icarl": Method(
+    Method(
+        name="icarl",
         keep=Herding(),
         draw=Uniform(),
         penalty=Distil(),
         summary="keeps frames near the task's mean, and its old policy's features on them",
     ),
-    "der": Method(
+    Method(
+        name="der",
         keep=Reservoir(),
         draw=Uniform(),
         penalty=Dark(),
         summary="dark experience replay: acts on kept frames as it did when it kept them",
     ),
-    "agem": Method(
+    Method(
+        name="agem",
         keep=Reservoir(),
         draw=Uniform(),
         penalty=Projected(),
         summary="A-GEM: never steps against the gradient of the kept frames",
     ),
-    "ewc": Method(
+    Method(
+        name="ewc",
         keep=Nothing(),
         draw=NoDraw(),
         penalty=Elastic(),
         summary="keeps no frame, holds the weights that earlier tasks need most",
     ),
-    "er-imagined": Method(
+    Method(
+        name="er-imagined",
         keep=Even(),
         draw=Uniform(),
-        penalty=Imagined(),
+        rehearse=Imagined(),
         summary="er-even that also rehearses what the policy itself did beside its frames",
     ),
-    "phase-imagined": Method(
+    Method(
+        name="phase-imagined",
         keep=PhaseBuckets(within="even"),
         draw=Uniform(),
-        penalty=_BESIDE,
+        rehearse=_BESIDE,
         summary="phase-even that also rehearses stored images with other states",
     ),
-    "phaser-imagined": Method(
+    Method(
+        name="phaser-imagined",
         keep=PhaseBuckets(within="even", shares="root"),
         draw=Finding(),
-        penalty=Imagined(),
+        rehearse=Imagined(),
         summary="rehearses most the phases that find the object, and what the policy did itself",
     ),
-    "joint": Method(
+    Method(
+        name="joint",
         keep=Nothing(),
         draw=NoDraw(),
         joint=True,
         summary="trains on all tasks at once: the upper bound",
     ),
-}
+)
+
+METHODS: Table[Method] = Table(
+    kind="method", group="phaser.methods", own={one.name: one for one in _OWN}
+)
+"""All methods: ours, and those that installed packages add."""
 
 
 def method(name: str) -> Method:
     """The method of that name, or the nearest names that exist."""
-    if name not in METHODS:
-        raise UnknownName("method", name, METHODS)
-    return METHODS[name]
+    return METHODS.require(name)

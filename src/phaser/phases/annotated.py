@@ -2,55 +2,112 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from phaser.core.demonstration import Demo, Task
-from phaser.core.errors import UnknownName
+from phaser.core.errors import BadInput, UnknownName
+from phaser.core.ports import Segmenter
 from phaser.core.segmentation import Segmentation
-from phaser.phases.autopc import AutoPC, segmentations
+from phaser.phases.autopc import AutoPC
 from phaser.phases.representative import representative
-from phaser.phases.stage_info import RatioPhase, TaskStages, read_stage_info
+from phaser.phases.shipped import read_stages
+from phaser.phases.stage_info import EpisodeStages, RatioPhase, TaskStages
 from phaser.phases.transfer import by_ratio
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Annotation:
-    """The phases of one task, as shares of a typical demonstration."""
+    """The phases of one task: as shares of a typical demonstration, and in steps where known."""
 
     task: str
     phases: tuple[RatioPhase, ...]
+    episodes: tuple[EpisodeStages, ...] = ()
+    """Boundaries of single demonstrations, by their numbers."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(phase.name for phase in self.phases)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Annotated:
-    """Places the annotated ratios in the typical demonstration and carries them to the others.
+class Annotated(Segmenter):
+    """Cuts annotated demonstrations where their annotation says, and carries that to the others.
 
-    With `auto.boundaries` "per-demo" they follow the events of each demonstration; with "ratio"
-    all demonstrations get the ratios, as in the paper.
+    Without boundaries of single demonstrations, the annotated ratios are placed in the typical one.
+    With a segmenter that cuts by ratio, all others get the ratios, as in the paper; else boundaries
+    follow the events of each demonstration.
     """
 
     annotation: Annotation
-    auto: AutoPC
+    segmenter: Segmenter = field(default_factory=AutoPC)
+    """Says how boundaries are carried, if it is Auto-PC; others do not carry any."""
+
+    @property
+    def max_phases(self) -> int | None:
+        return len(self.annotation.phases)
 
     def segment(self, demos: Sequence[Demo]) -> tuple[Segmentation, ...]:
-        position = representative(demos)
-        phases = self.annotation.phases
-        steps = by_ratio(
-            [phase.start_ratio for phase in phases[1:]],
-            num_frames=demos[position].num_frames,
-            min_phase_frames=1,
+        known = self._known(demos)
+        reference = self._reference(demos, known)
+        steps = known.get(reference) or self._by_ratio(demos[reference])
+        carrier = self.segmenter if isinstance(self.segmenter, AutoPC) else AutoPC()
+        carried = carrier.carry(steps, demos, reference=reference)
+        return tuple(
+            Segmentation.from_boundaries(
+                known.get(position, [one.step for one in placed]),
+                num_frames=demo.num_frames,
+                labels=self.annotation.names,
+            )
+            for position, (demo, placed) in enumerate(zip(demos, carried, strict=True))
         )
-        carried = self.auto.carry(steps, demos, reference=position)
-        return segmentations(carried, demos, [phase.name for phase in phases])
+
+    def _known(self, demos: Sequence[Demo]) -> dict[int, list[int]]:
+        """Annotated boundaries by the position of a demonstration.
+
+        A number names the first demonstration that has it: held-out ones come later and may count
+        from 0 again.
+        """
+        positions: dict[int, int] = {}
+        for position, demo in enumerate(demos):
+            positions.setdefault(demo.index, position)
+        known: dict[int, list[int]] = {}
+        for one in self.annotation.episodes:
+            if (at := positions.get(one.episode)) is None:
+                continue
+            if demos[at].num_frames != one.num_frames:
+                raise BadInput(
+                    f"demonstration {one.episode} of {self.annotation.task!r} has "
+                    f"{demos[at].num_frames} frames, its annotation {one.num_frames}; segment "
+                    "these demonstrations again, or remove the episodes from the file to use its "
+                    "ratios"
+                )
+            known[at] = list(one.boundaries)
+        return known
+
+    def _reference(self, demos: Sequence[Demo], known: dict[int, list[int]]) -> int:
+        """The typical demonstration, among the annotated ones if there are any."""
+        if not known:
+            return representative(demos)
+        positions = sorted(known)
+        return positions[representative([demos[position] for position in positions])]
+
+    def _by_ratio(self, demo: Demo) -> list[int]:
+        starts = [phase.start_ratio for phase in self.annotation.phases[1:]]
+        return by_ratio(starts, num_frames=demo.num_frames, min_phase_frames=1)
 
 
-def stages_of(path: Path, task: Task) -> TaskStages:
-    """A task's annotation in a stage_info.json, by the task's name, then by its instruction."""
-    stages = read_stage_info(path)
+def annotations_of(source: Path | str, tasks: Iterable[Task]) -> tuple[Annotation, ...]:
+    """The annotation of every task in a shipped annotation or a stage_info.json."""
+    stages = read_stages(str(source))
+    return tuple(annotation_in(stages, task, source=source) for task in tasks)
+
+
+def annotation_in(stages: dict[str, TaskStages], task: Task, *, source: Path | str) -> Annotation:
+    """A task's annotation, found by the task's name, then by its instruction."""
     by_instruction = {one.instruction: one for one in stages.values()}
     found = stages.get(task.name) or by_instruction.get(task.instruction)
     if found is None:
-        raise UnknownName(f"task of {path}", task.name, stages)
-    return found
+        raise UnknownName(f"task of {source}", task.name, stages)
+    return Annotation(task=task.name, phases=found.phases, episodes=found.episodes)

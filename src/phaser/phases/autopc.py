@@ -13,6 +13,7 @@ from typing import Literal, get_args
 
 from phaser.core.demonstration import Demo
 from phaser.core.errors import BadInput
+from phaser.core.ports import Segmenter
 from phaser.core.segmentation import Segmentation
 from phaser.phases.align import Alignment
 from phaser.phases.candidates import Candidate, candidates
@@ -25,7 +26,7 @@ Boundaries = Literal["per-demo", "ratio"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AutoPC:
+class AutoPC(Segmenter):
     """Cuts every demonstration of a task into the same phases, without annotation."""
 
     boundaries: Boundaries = "per-demo"

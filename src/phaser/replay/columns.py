@@ -73,6 +73,11 @@ def entry(sample: Any, name: Key, *, row: int) -> Any:
         ) from error
 
 
+def say(line: str) -> None:
+    """A line for the person who waits; standard output belongs to their program."""
+    print(f"phaser: {line}", file=sys.stderr, flush=True)
+
+
 def _own_columns(dataset: Any, names: Sequence[Key]) -> dict[Key, np.ndarray]:
     found: dict[Key, np.ndarray] = {}
     for name in names if hasattr(dataset, "column") else ():
@@ -104,10 +109,9 @@ def _sampled_columns(dataset: Any, names: Sequence[Key]) -> dict[Key, np.ndarray
             values[name].append(as_array(entry(sample, name, row=row)))
         if time.monotonic() - said > _EVERY_S:
             said = time.monotonic()
-            print(
-                f"phaser: read {row + 1} of {len(dataset)} samples for their actions; "
-                "a column(name) method on the dataset would spare the images",
-                file=sys.stderr,
+            say(
+                f"read {row + 1} of {len(dataset)} samples for their actions; "
+                "a column(name) method on the dataset would spare the images"
             )
     return {name: _stacked(name, rows) for name, rows in values.items()}
 

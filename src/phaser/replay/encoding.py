@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from jaxtyping import Float, UInt8
 from PIL import Image
 
-from phaser.core.demonstration import FrameRef
+from phaser.core.demonstration import Demo, FrameRef
 from phaser.core.errors import BadInput
-from phaser.core.memory import Memory, Prototype
+from phaser.core.memory import FrameFeatures, Memory, Prototype
 from phaser.core.segmentation import Segmentation
-from phaser.replay.columns import Columns
+from phaser.encoders.table import LANGUAGE, VISION
+from phaser.replay.columns import Columns, say
 from phaser.replay.images import image_names, images_of
 from phaser.replay.recording import Recording
 from phaser.routing.prototypes import prototypes
@@ -23,16 +25,19 @@ FRAMES_PER_PHASE = 64
 LARGEST_SIDE, SIDE_STEP = 128, 16
 """The default encoder looks at images of at most 128 pixels a side, in steps of its stride."""
 
+CAMERA = "camera"
+"""Cameras are described one by one, under this name."""
+
 Language = Callable[[str], Float[np.ndarray, "language"]]
 Vision = Callable[[UInt8[np.ndarray, "count height width 3"]], Float[np.ndarray, "count vision"]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Encoders:
-    """Text and images to vectors; None stands for MiniLM and EfficientNet-lite0."""
+    """Text and images to vectors: encoders by name (`phaser.encoders.table`), or functions."""
 
-    language: Language | None = None
-    vision: Vision | None = None
+    language: Language | str = "minilm"
+    vision: Vision | str = "efficientnet-lite0"
 
     def prototypes(
         self,
@@ -47,7 +52,7 @@ class Encoders:
         names = image_names(recording.sample(_frames(recording, segmentations, 0)[0]), columns)
         if not names:
             return blind
-        see = self.vision or default_vision()
+        see = self._vision()
         sights = []
         for phase in range(len(blind)):
             refs = _frames(recording, segmentations, phase)
@@ -57,12 +62,36 @@ class Encoders:
             sights.append(_sight(images, see))
         return tuple(replace(one, vision=sight) for one, sight in zip(blind, sights, strict=True))
 
+    def features(self, recording: Recording, columns: Columns) -> FrameFeatures | None:
+        """Visual vectors of every frame, for rules that compare frames; None without images.
+
+        Every image is decoded, once; a line on standard error says so where it takes long.
+        """
+        names = image_names(recording.sample(_some_frame(recording)), columns)
+        if not names:
+            say("no images are named, so frames are compared by state and action")
+            return None
+        see = self._vision()
+
+        def frame_features(demo: Demo) -> Float[np.ndarray, "frames vision"]:
+            refs = [FrameRef(demo.task, demo.index, frame) for frame in range(demo.num_frames)]
+            images = [
+                images_of(recording.sample(ref), names, row=recording.row(ref)) for ref in refs
+            ]
+            return np.concatenate([_seen(camera, see) for camera in zip(*images, strict=True)], 1)
+
+        return lru_cache(maxsize=None)(frame_features)
+
+    def _vision(self) -> Vision:
+        return named_vision(self.vision) if isinstance(self.vision, str) else self.vision
+
     def _instruction(self, instruction: str) -> Float[np.ndarray, "language"]:
-        embed = self.language or default_language()
+        embed = named_language(self.language) if isinstance(self.language, str) else self.language
         vector = np.asarray(embed(instruction))
-        if vector.ndim != 1:
+        if vector.ndim != 1 or not np.isfinite(vector).all():
             raise BadInput(
-                f"language() gave shape {vector.shape} for one instruction; expected 1-D"
+                f"language() gave shape {vector.shape} for one instruction; expected one vector "
+                "of finite numbers"
             )
         return vector
 
@@ -95,20 +124,20 @@ def check_comparable(memory: Memory, current: Sequence[Prototype]) -> None:
                 )
 
 
-def default_language() -> Language:
-    """MiniLM; its weights are a package of their own, named by the error when it is missing."""
-    from phaser.encoders.minilm import MiniLM
-
-    encoder = MiniLM()
+def named_language(name: str) -> Language:
+    """A language encoder of the table; what it lacks is named by its error."""
+    encoder = LANGUAGE.require(name)()
     return lambda sentence: encoder.encode([sentence])[0]
 
 
-def default_vision() -> Vision:
-    """EfficientNet-lite0, on images of at most 128 × 128 pixels."""
-    from phaser.encoders.efficientnet import EfficientNetLite0
+def named_vision(name: str) -> Vision:
+    """A vision encoder of the table, on images of at most 128 × 128 pixels."""
+    encoder = VISION.require(name)((CAMERA,))
 
-    encoder = EfficientNetLite0()
-    return lambda images: encoder.pooled(np.stack([_resized(image) for image in images]))
+    def see(images: UInt8[np.ndarray, "count height width 3"]) -> Float[np.ndarray, "count _"]:
+        return encoder.describe(encoder({CAMERA: np.stack([_resized(one) for one in images])}))
+
+    return see
 
 
 def _resized(image: UInt8[np.ndarray, "height width 3"]) -> UInt8[np.ndarray, "_ _ 3"]:
@@ -134,16 +163,25 @@ def _frames(
 
 def _sight(images: Sequence[Sequence[np.ndarray]], see: Vision) -> Float[np.ndarray, "vision"]:
     """The mean vector of each camera, side by side."""
-    cameras = []
-    for camera in zip(*images, strict=True):
-        shapes = {image.shape for image in camera}
-        if len(shapes) > 1:
-            raise BadInput(f"images of one camera have the shapes {sorted(shapes)}; expected one")
-        vectors = np.asarray(see(np.stack(camera)), dtype=np.float64)
-        if vectors.ndim != 2 or len(vectors) != len(camera):
-            raise BadInput(
-                f"vision() gave shape {vectors.shape} for {len(camera)} images; "
-                "expected one vector per image"
-            )
-        cameras.append(vectors.mean(axis=0))
-    return np.concatenate(cameras)
+    return np.concatenate([_seen(camera, see).mean(axis=0) for camera in zip(*images, strict=True)])
+
+
+def _seen(camera: Sequence[np.ndarray], see: Vision) -> Float[np.ndarray, "count vision"]:
+    """A vector for each image of one camera."""
+    shapes = {image.shape for image in camera}
+    if len(shapes) > 1:
+        raise BadInput(f"images of one camera have the shapes {sorted(shapes)}; expected one")
+    vectors = np.asarray(see(np.stack(camera)), dtype=np.float64)
+    if vectors.ndim != 2 or len(vectors) != len(camera):
+        raise BadInput(
+            f"vision() gave shape {vectors.shape} for {len(camera)} images; "
+            "expected one vector per image"
+        )
+    if not np.isfinite(vectors).all():
+        raise BadInput("vision() gave NaN or infinity; expected finite numbers")
+    return vectors
+
+
+def _some_frame(recording: Recording) -> FrameRef:
+    demo = recording.demos[0]
+    return FrameRef(demo.task, demo.index, 0)

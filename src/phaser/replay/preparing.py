@@ -16,16 +16,11 @@ from phaser.core.memory import Memory, PreparedTask
 from phaser.core.ports import Segmenter, VirtualStep
 from phaser.memory.store import Store
 from phaser.methods.method import Method
-from phaser.phases.annotated import stages_of
-from phaser.phases.autopc import AutoPC
+from phaser.phases.annotated import Annotated, annotations_of
 from phaser.replay.columns import Columns
 from phaser.replay.encoding import Encoders, check_comparable, without_encoders
 from phaser.replay.recording import Recording
 from phaser.replay.samples import user_form
-from phaser.routing.adaptive import Adaptive
-from phaser.routing.by_loss import ByLoss
-from phaser.routing.max_interference import MaxInterference
-from phaser.routing.routed import Routed
 
 SampleProbe = Callable[[list[Any]], Sequence[float] | Float[np.ndarray, "count"]]
 """Losses of a list of samples under the policy as it is, one number each."""
@@ -38,13 +33,13 @@ NO_VIRTUAL_STEPS = (
 
 
 def segmenter_for(phases: Segmenter | Path | str | None, task: Task, method: Method) -> Segmenter:
-    """As told; a stage_info.json is looked up by the task's name, then by its instruction."""
+    """The given segmenter, the task's annotation in a file, or the method's own segmenter."""
     if phases is None:
-        return AutoPC(boundaries=method.boundaries)
+        return method.segmenter
     if not isinstance(phases, Path | str):
         return phases
-    found = stages_of(Path(phases), task)
-    return found.episode_segmenter() if found.episodes else found.segmenter()
+    (annotation,) = annotations_of(phases, [task])
+    return Annotated(annotation=annotation, segmenter=method.segmenter)
 
 
 def prepare(
@@ -59,7 +54,7 @@ def prepare(
 ) -> PreparedTask:
     """Cut the demonstrations; describe the phases where the method compares them."""
     segmentations = segmenter.segment(recording.demos)
-    if isinstance(method.draw, Routed | Adaptive):
+    if method.draw.needs_prototypes:
         prototypes = encoders.prototypes(
             recording, segmentations, instruction=task.instruction, columns=columns
         )
@@ -71,14 +66,15 @@ def prepare(
         demos=recording.demos,
         segmentations=segmentations,
         prototypes=prototypes,
+        features=encoders.features(recording, columns) if method.keep.needs_features else None,
     )
 
 
 def check_probe(method: Method, probe: SampleProbe | None) -> None:
     """Refuse a method that has to ask the policy where nobody would answer."""
-    if isinstance(method.draw, MaxInterference):
+    if method.draw.needs_gradient:
         raise BadInput(NO_VIRTUAL_STEPS)
-    if probe is None and isinstance(method.draw, ByLoss | Adaptive):
+    if probe is None and method.draw.needs_losses:
         raise BadInput(
             "this method draws by loss and has to ask the policy; pass Replay(…, probe=losses), "
             "a function from a list of samples to one number each"

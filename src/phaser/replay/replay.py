@@ -12,7 +12,7 @@ dataset with gaps or a missing encoder is refused before hours of training, not 
 from __future__ import annotations
 
 import re
-from dataclasses import KW_ONLY, asdict, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +22,14 @@ from phaser.core.errors import BadInput
 from phaser.core.memory import PreparedTask
 from phaser.core.ports import Segmenter
 from phaser.core.streams import Streams
-from phaser.memory.certificate import phase_rows, shares_equally, stride_of
+from phaser.memory.budget import Budget
+from phaser.memory.certificate import phase_rows
 from phaser.memory.codecs import ImageCodec
 from phaser.memory.manifest import MANIFEST
 from phaser.memory.sample import NewTask
 from phaser.memory.store import Store
 from phaser.methods.method import Method
-from phaser.methods.no_penalty import NoPenalty
 from phaser.methods.table import method as method_named
-from phaser.replay.budget import Budget
 from phaser.replay.columns import Columns
 from phaser.replay.encoding import Encoders, Language, Vision
 from phaser.replay.preparing import (
@@ -53,10 +52,9 @@ class Replay:
     folder: Path | str
     _: KW_ONLY
     method: Method | str = "phaser"
-    budget: int | None = None
-    """Frames per task; or else `frames_per_phase`, or else `budget_bytes` per task."""
-    frames_per_phase: int | None = None
-    budget_bytes: int | None = None
+    budget: int | Budget | None = None
+    """Frames per task, or another way of counting: `Budget.per_phase(250)`,
+    `Budget.bytes_per_task(50_000_000)`, `Budget.total(10_000)`, `Budget.total_bytes(2 * 10**9)`."""
     codec: ImageCodec | str = "webp-lossless"
     """How images are stored; the default gives the same pixels back, "jpeg:90" is smaller."""
     seed: int = 0
@@ -69,10 +67,10 @@ class Replay:
     columns: Columns = field(default_factory=Columns)
     collate: Collate | None = None
     """The loader's own, if it has one."""
-    language: Language | None = None
-    """Text to a vector; None: MiniLM. Only routing methods ask for it, and for `vision`."""
-    vision: Vision | None = None
-    """Images (count, height, width, 3) to vectors; None: EfficientNet-lite0."""
+    language: Language | str = "minilm"
+    """An encoder by name, or a function from text to a vector; only routing methods ask for it."""
+    vision: Vision | str = "efficientnet-lite0"
+    """An encoder by name, or a function from images (count, height, width, 3) to vectors."""
     probe: SampleProbe | None = None
     """Losses of a list of samples under the policy; only methods that draw by loss need it."""
     read_ahead: bool = True
@@ -85,19 +83,20 @@ class Replay:
         chosen = self.rules
         if chosen.joint:
             raise BadInput("method 'joint' trains on all tasks at once and needs no memory")
-        if not isinstance(chosen.penalty, NoPenalty):
+        needing = [rule for rule in (chosen.rehearse, chosen.penalty) if rule.needs_policy]
+        if needing:
             raise BadInput(
-                f"this method needs the policy ({type(chosen.penalty).__name__}), but Replay only "
+                f"this method needs the policy ({type(needing[0]).__name__}), but Replay only "
                 "mixes batches; choose a method without a penalty, or use `phaser run`"
             )
         if not 0 <= self.rehearsed_share < 1:
             raise BadInput(f"rehearsed_share {self.rehearsed_share}; expected 0 or more, below 1")
-        unsaid = all(value is None for value in self.budget_rule.named().values())
-        if unsaid and isinstance(self.method, str) and chosen.keep.frames_per_task:
+        if chosen.keep.keeps_frames and self.budget is None:
             raise BadInput(
-                f"how much may {self.method!r} keep of a task? "
-                "Give budget=1000 (frames), frames_per_phase=250 or budget_bytes=50_000_000"
+                f"how much may {chosen.name!r} keep of a task? Give budget=1000 (frames), "
+                "Budget.per_phase(250), Budget.bytes_per_task(50_000_000) or Budget.total(10_000)"
             )
+        _ = self.budget_rule
         Ranks.found(self.rank, self.world_size)
         _ = self.image_codec
 
@@ -107,11 +106,10 @@ class Replay:
 
     @property
     def budget_rule(self) -> Budget:
-        return Budget(
-            frames=self.budget,
-            frames_per_phase=self.frames_per_phase,
-            num_bytes=self.budget_bytes,
-        )
+        """The budget as one value; of no meaning for a method that keeps nothing."""
+        if isinstance(self.budget, Budget):
+            return self.budget
+        return Budget() if self.budget is None else Budget.per_task(self.budget)
 
     @property
     def image_codec(self) -> ImageCodec:
@@ -197,19 +195,17 @@ class Replay:
             return store.encoded_size(sample_of(ref), codec)
 
         stream = Streams(self.seed).named("keep", task.task.name)
-        buckets = self.budget_rule.select(self.rules, task, stream=stream, size_of=size_of)
+        kept = self.budget_rule.keep(
+            self.rules.keep, task, store.memory, stream=stream, size_of=size_of
+        )
+        buckets = kept.buckets
         if buckets:
             size_of(buckets[0].frames[0])
         return NewTask(
             task=task.task,
             buckets=buckets,
             sample_of=sample_of,
-            phases=phase_rows(
-                task,
-                buckets,
-                stride=stride_of(self.rules.keep),
-                equal=shares_equally(self.rules.keep),
-            ),
+            phases=phase_rows(task, buckets, self.rules.keep),
             source=self._source(recording),
         )
 
@@ -226,7 +222,7 @@ class Replay:
             "phaser": __version__,
             "method": self._method_name,
             "settings": {
-                part: {"rule": type(rule).__name__, **asdict(rule)}
+                part: {"kind": type(rule).__name__, **_fields(rule)}
                 for part, rule in (("keep", rules.keep), ("draw", rules.draw))
             },
             "seed": self.seed,
@@ -246,9 +242,7 @@ class Replay:
 
     @property
     def _method_name(self) -> str:
-        if isinstance(self.method, str):
-            return self.method
-        return f"{type(self.method.keep).__name__} x {type(self.method.draw).__name__}"
+        return self.rules.name
 
 
 def slug(instruction: str) -> str:
@@ -257,6 +251,13 @@ def slug(instruction: str) -> str:
     if not name:
         raise BadInput(f"no name can be made of the instruction {instruction!r}; give name=")
     return name
+
+
+def _fields(rule: Any) -> dict[str, Any]:
+    """The settings of a rule, if it is a dataclass, as JSON can hold them."""
+    if not is_dataclass(rule) or isinstance(rule, type):
+        return {}
+    return asdict(rule)
 
 
 def _described(phases: Segmenter | Path | str | None) -> str:

@@ -12,14 +12,13 @@ from jaxtyping import Float
 
 from phaser.core.errors import BadInput
 from phaser.core.memory import PhaseId
-from phaser.core.ports import MeasuringSampler, Sampler
+from phaser.core.ports import Sampler
 from phaser.memory.store import Store
 from phaser.replay.ahead import ReadAhead
 from phaser.replay.mixing import batch_size, mixed, num_rehearsed
 from phaser.replay.ranks import Ranks
 from phaser.replay.samples import user_form
 from phaser.replay.tensors import collated
-from phaser.routing.samplers import WeightedSampler
 
 Collate = Callable[[list[Any]], Any]
 
@@ -97,7 +96,7 @@ class ReplayTask:
     def state_dict(self) -> dict[str, Any]:
         """For a checkpoint: JSON, and enough to go on with the same draws."""
         state: dict[str, Any] = {"task": self.name, "seed": self.seed, "step": self.step}
-        if isinstance(self.sampler, MeasuringSampler):
+        if self.sampler.measured is not None:
             steps, answers = self.sampler.measured.arrays()
             state["measured"] = {"steps": steps.tolist(), "answers": answers.tolist()}
         return state
@@ -112,7 +111,7 @@ class ReplayTask:
                 )
         self.step = int(state["step"])
         found = state.get("measured")
-        if isinstance(self.sampler, MeasuringSampler) and found and found["steps"]:
+        if self.sampler.measured is not None and found and found["steps"]:
             self.sampler.measured.restore(np.array(found["steps"]), np.array(found["answers"]))
 
     def finish(self) -> None:
@@ -157,7 +156,7 @@ class ReplayTask:
             raise BadInput(f"task {self.name!r} is finished; draw inside its `with` block")
         step, self.step = self.step, self.step + 1
         # Only draws by fixed weights can be made before their step, or left out.
-        is_pure = isinstance(self.sampler, WeightedSampler)
+        is_pure = self.sampler.is_fixed
         if not self.num_stored or (is_pure and not count):
             return []
         read = self._ahead if self.read_ahead and is_pure else self._read_step

@@ -1,7 +1,7 @@
 """The budget certificate of a run, read back from `budget.json`.
 
 A comparison at unequal budgets says nothing, so it is refused (`phaser.memory.certificate`), not
-annotated. `sequential`, `ewc` and `joint` keep no memory: exempt as long as theirs is empty.
+annotated. A method that keeps nothing has no budget and is exempt.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from pathlib import Path
 
 from phaser.core.errors import BrokenFile
 from phaser.report.fields import as_list, as_object, read_object, text, whole
-
-WITHOUT_MEMORY = ("sequential", "ewc", "joint")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +75,3 @@ def read_certificate(path: Path) -> Certificate:
     return Certificate(
         frames_per_task=counts, bytes_per_task=sizes, phases=phases, total_frames=total
     )
-
-
-def is_exempt(method: str, certificate: Certificate) -> bool:
-    return method in WITHOUT_MEMORY and certificate.total_frames == 0

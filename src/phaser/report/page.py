@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
 from phaser.core.errors import BudgetMismatch
 from phaser.core.files import write_text
-from phaser.memory.certificate import check_equal, check_within
+from phaser.memory.budget import Budget
+from phaser.memory.certificate import check_equal, check_total, check_within
 from phaser.report import milestones, overhead, provenance, tables
 from phaser.report.asr_figure import success_dots
-from phaser.report.certificate import is_exempt
 from phaser.report.curves_figure import forgetting_curves, same_order
 from phaser.report.matrix_figure import retention_matrices
 from phaser.report.phase_figure import reading, short_and_long_bars, worst_phases
@@ -37,12 +37,10 @@ def write_report(
 
 
 def _check_budgets(runs: Sequence[RunResult], tolerance: float) -> None:
-    replaying = [run for run in runs if not is_exempt(run.method, run.certificate)]
-    given = {run.bytes_per_task: run.folder for run in replaying}
-    if len(given) > 1:
-        which = (
-            f"{folder} {f'{size} bytes' if size else 'frames'}" for size, folder in given.items()
-        )
+    replaying = [run for run in runs if run.budget is not None]
+    given = {run.budget: run.folder for run in replaying}
+    if len(given) > 1 and (len({_kind(budget) for budget in given}) > 1 or not _in_frames(given)):
+        which = (f"{folder} {budget}" for budget, folder in given.items())
         raise BudgetMismatch(
             f"budgets of different kinds or sizes: {', '.join(which)}; compare runs that were "
             "given the same number of bytes, or frames"
@@ -51,14 +49,26 @@ def _check_budgets(runs: Sequence[RunResult], tolerance: float) -> None:
         f"{run.method} (seed {run.seed})": {
             "frames_per_task": run.certificate.frames_per_task,
             "bytes_per_task": run.certificate.bytes_per_task,
+            "total_frames": run.certificate.total_frames,
+            "total_bytes": sum(run.certificate.bytes_per_task.values()),
         }
         for run in replaying
     }
-    num_bytes = next(iter(given), None)
-    if num_bytes is None:
-        check_equal(held, tolerance)
-    else:
-        check_within(held, num_bytes, runs[0].tasks)
+    for budget in given:
+        if budget is None or _in_frames(given):
+            check_equal(held, tolerance)
+        elif budget.is_total:
+            check_total(held, budget.amount, budget.unit)
+        else:
+            check_within(held, budget.amount, runs[0].tasks)
+
+
+def _kind(budget: Budget | None) -> tuple[str, str] | None:
+    return None if budget is None else (budget.unit, budget.per)
+
+
+def _in_frames(budgets: Iterable[Budget | None]) -> bool:
+    return all(_kind(budget) in (("frames", "task"), ("frames", "phase")) for budget in budgets)
 
 
 def render(runs: Sequence[RunResult], summary: Summary) -> str:

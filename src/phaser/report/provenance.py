@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from phaser.report.certificate import is_exempt
+from phaser.memory.budget import Budget
 from phaser.report.runs import RunResult
 from phaser.report.svg import element
 
@@ -30,24 +30,19 @@ def table(
 
 def budget_statement(groups: Mapping[str, Sequence[RunResult]]) -> str:
     """Says in words that the budgets are equal; unequal ones never get this far."""
-    replaying = [
-        run
-        for runs in groups.values()
-        for run in runs
-        if not is_exempt(run.method, run.certificate)
-    ]
+    replaying = [run for runs in groups.values() for run in runs if run.budget is not None]
     if not replaying:
         return "No method keeps a memory."
-    if replaying[0].bytes_per_task is not None:
-        return _bytes_statement(replaying, replaying[0].bytes_per_task)
+    budget = replaying[0].budget
+    if budget is not None and budget.unit == "bytes":
+        return _bytes_statement(replaying, budget)
     held = [run.certificate for run in replaying]
     shares = sorted({frames for one in held for frames in one.frames_per_task.values()})
     totals = sorted({one.total_frames for one in held})
     apart = 100 * (totals[-1] - totals[0]) / max(totals[-1], 1)
     each = " or ".join(str(share) for share in shares)
     names = ", ".join(dict.fromkeys(run.method for run in replaying))
-    asked = replaying[0].frames_per_task
-    short = "" if shares in ([asked], []) else f" Asked for: {asked} frames per task."
+    short = "" if budget is None or shares in ([budget.amount], []) else f" Asked for: {budget}."
     return (
         f"Equal{f' to within {apart:.2g} %' if apart else ''}: {names} each hold {each} frames "
         f"per task, {' to '.join(map(str, totals))} frames in total, in all {len(replaying)} runs, "
@@ -55,15 +50,15 @@ def budget_statement(groups: Mapping[str, Sequence[RunResult]]) -> str:
     )
 
 
-def _bytes_statement(replaying: Sequence[RunResult], given: int) -> str:
+def _bytes_statement(replaying: Sequence[RunResult], budget: Budget) -> str:
     frames = [n for run in replaying for n in run.certificate.frames_per_task.values()]
     sizes = [n for run in replaying for n in run.certificate.bytes_per_task.values()]
     names = ", ".join(dict.fromkeys(run.method for run in replaying))
     return (
-        f"Equal in encoded bytes: {names} each hold as many frames of a task as fit into {given:,} "
-        f"bytes. No task of the {len(replaying)} runs holds more: {min(sizes):,} to {max(sizes):,} "
-        f"bytes, {min(frames)} to {max(frames)} frames, counted from the memory after the last "
-        "task."
+        f"Equal in encoded bytes: {names} each hold as many frames as fit into {budget.amount:,} "
+        f"bytes {'in total' if budget.is_total else 'per task'}. The tasks of the "
+        f"{len(replaying)} runs hold {min(sizes):,} to {max(sizes):,} bytes, {min(frames)} to "
+        f"{max(frames)} frames, counted from the memory after the last task."
     )
 
 
@@ -118,7 +113,8 @@ def _share(run: RunResult, task: str) -> str:
 
 
 def _bytes(run: RunResult, held: int) -> str:
-    return "" if run.bytes_per_task is None else f", {held:,} bytes"
+    in_bytes = run.budget is not None and run.budget.unit == "bytes"
+    return f", {held:,} bytes" if in_bytes else ""
 
 
 def _flatten(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

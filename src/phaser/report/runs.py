@@ -15,6 +15,7 @@ from phaser.core.errors import BadInput, BrokenFile
 from phaser.evaluation.matrix import SuccessMatrix
 from phaser.evaluation.metrics import Metrics, continual_metrics
 from phaser.evaluation.phase_losses import PhaseLoss, phase_losses
+from phaser.memory.budget import Budget
 from phaser.report.certificate import Certificate, read_certificate
 from phaser.report.fields import as_list, as_object, number, read_object, text, whole
 from phaser.report.milestones import Failure, final_failures
@@ -48,9 +49,8 @@ class RunResult:
     seed: int
     order: str
     tasks: tuple[str, ...]
-    frames_per_task: int
-    bytes_per_task: int | None
-    """The budget where it was given in encoded bytes."""
+    budget: Budget | None
+    """None for a method that keeps nothing."""
     settings: Mapping[str, Any]
     versions: Mapping[str, Any]
     commit: str
@@ -110,11 +110,7 @@ def read_run(folder: Path) -> RunResult:
         folder=folder,
         tasks=tuple(tasks),
         seed=whole(about, "seed", where),
-        frames_per_task=whole(about, "frames_per_task", where),
-        # Runs of earlier versions do not have it.
-        bytes_per_task=whole(about, "bytes_per_task", where)
-        if about.get("bytes_per_task")
-        else None,
+        budget=_budget(about, where),
         settings=settings,
         versions=as_object(about.get("versions"), where),
         matrix=matrix,
@@ -127,6 +123,16 @@ def read_run(folder: Path) -> RunResult:
         failures=failures,
         **{name: text(about, name, where) for name in _TEXT_FIELDS},
     )
+
+
+def _budget(about: Mapping[str, Any], where: Path) -> Budget | None:
+    if about.get("budget") is None:
+        return None
+    with _naming(where):
+        try:
+            return Budget(**as_object(about["budget"], where))
+        except TypeError as error:
+            raise BrokenFile(f"{where}: the budget is {about['budget']!r} ({error})") from error
 
 
 _TEXT_FIELDS = ("name", "suite", "preset", "method", "order", "commit", "command")

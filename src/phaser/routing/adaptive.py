@@ -17,14 +17,14 @@ from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
 from phaser.core.measurements import Measurements, Passes
 from phaser.core.memory import Memory, PreparedTask
-from phaser.core.ports import Probe
+from phaser.core.ports import Draw, Probe
 from phaser.core.streams import Stream
 from phaser.routing.routed import Routed
 from phaser.routing.samplers import WeightedSampler, check_share, edges_of, uniform_over_frames
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Adaptive:
+class Adaptive(Draw):
     """After n measurements: c / (c + n) prior, the rest by how much a phase's loss has risen.
 
     A phase whose loss has not risen since the task began gets nothing of the measured part; where
@@ -51,6 +51,14 @@ class Adaptive:
         if not (np.isfinite(self.prior_measurements) and self.prior_measurements >= 0):
             raise BadInput(f"prior_measurements {self.prior_measurements}; expected 0 or more")
 
+    @property
+    def needs_prototypes(self) -> bool:
+        return True
+
+    @property
+    def needs_losses(self) -> bool:
+        return True
+
     def for_task(
         self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe
     ) -> AdaptiveSampler:
@@ -72,6 +80,10 @@ class AdaptiveSampler:
             return []
         last = step - step % self.rule.measure_every
         return self.prior.next_by(edges_of(self._weights_at(last, now=step)), count, step)
+
+    @property
+    def is_fixed(self) -> bool:
+        return False
 
     def after_step(self, step: int) -> None:
         """A loss can be asked for without the gradient of a step."""

@@ -8,13 +8,13 @@ import numpy as np
 from jaxtyping import Float
 
 from phaser.core.memory import Memory, PreparedTask
-from phaser.core.ports import Probe
+from phaser.core.ports import Draw, Probe
 from phaser.core.streams import Stream
 from phaser.routing.samplers import WeightedSampler
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Balanced:
+class Balanced(Draw):
     """Uniform over tasks, then over a task's frames: differs from uniform where budgets do."""
 
     def for_task(

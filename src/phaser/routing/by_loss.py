@@ -10,13 +10,13 @@ from jaxtyping import Float
 
 from phaser.core.errors import BadInput
 from phaser.core.memory import Bucket, Memory, PreparedTask
-from phaser.core.ports import Probe
+from phaser.core.ports import Draw, Probe
 from phaser.core.streams import Stream
 from phaser.routing.samplers import WeightedSampler, check_share, mixed_sampler
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ByLoss:
+class ByLoss(Draw):
     """Probability ∝ (mean loss of the task or phase)^exponent, measured once at task start."""
 
     uniform_share: float = 0.5
@@ -29,6 +29,10 @@ class ByLoss:
             raise BadInput(f"exponent {self.exponent}; expected 0 or more")
         if self.level not in ("task", "phase"):
             raise BadInput(f"level {self.level!r}; expected 'task' or 'phase'")
+
+    @property
+    def needs_losses(self) -> bool:
+        return True
 
     def for_task(
         self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from phaser.core.memory import Memory, PreparedTask
-from phaser.core.ports import Probe
+from phaser.core.ports import Draw, Probe
 from phaser.core.streams import Stream
 from phaser.routing.samplers import (
     WeightedSampler,
@@ -26,7 +26,7 @@ FINDING = ("approach", "align")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
+class Finding(Draw):
     """A share of the draws goes to phases that find the object, the rest to all frames alike."""
 
     share: float = 0.3

@@ -17,14 +17,14 @@ from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
 from phaser.core.measurements import Measurements, Passes
 from phaser.core.memory import Bucket, Memory, PreparedTask
-from phaser.core.ports import Probe, VirtualStep
+from phaser.core.ports import Draw, Probe, VirtualStep
 from phaser.core.streams import Stream, Streams
 from phaser.routing.flat_frames import FlatFrames
 from phaser.routing.samplers import uniform_over_frames
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MaxInterference:
+class MaxInterference(Draw):
     """The stored frames whose loss a virtual step raises most, cached between refreshes."""
 
     refresh_every: int = 200
@@ -50,6 +50,10 @@ class MaxInterference:
         if self.variant not in ("virtual", "snapshot"):
             raise BadInput(f"variant {self.variant!r}; expected 'virtual' or 'snapshot'")
 
+    @property
+    def needs_gradient(self) -> bool:
+        return True
+
     def for_task(
         self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe
     ) -> InterferenceSampler:
@@ -74,6 +78,10 @@ class InterferenceSampler:
         sizes = np.array([len(bucket.frames) for bucket in self.buckets], dtype=np.int64)
         object.__setattr__(self, "ends", np.cumsum(sizes))
         object.__setattr__(self, "frames", FlatFrames.of(self.buckets))
+
+    @property
+    def is_fixed(self) -> bool:
+        return False
 
     def next(self, count: int, step: int) -> Sequence[FrameRef]:
         if not self.buckets:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from phaser.core.memory import Memory, PreparedTask
-from phaser.core.ports import Probe
+from phaser.core.ports import Draw, Probe
 from phaser.core.streams import Stream
 from phaser.routing.samplers import WeightedSampler
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NoDraw:
+class NoDraw(Draw):
     """Every step trains on the current task alone, whatever the memory holds."""
 
     def for_task(

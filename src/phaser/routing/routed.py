@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from phaser.core.errors import BadInput
 from phaser.core.memory import Memory, PreparedTask
-from phaser.core.ports import Probe
+from phaser.core.ports import Draw, Probe
 from phaser.core.streams import Stream
 from phaser.routing.boltzmann import boltzmann
 from phaser.routing.priority import action_divergence, context_overlap, priority
@@ -23,7 +23,7 @@ from phaser.routing.samplers import (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Routed:
+class Routed(Draw):
     """Multi-modal interference routing: Boltzmann over the priorities of the stored phases."""
 
     temperature: float = 0.25
@@ -52,6 +52,10 @@ class Routed:
                 f"over_current_phases {self.over_current_phases!r}; "
                 "expected 'max', 'mean' or 'softmax'"
             )
+
+    @property
+    def needs_prototypes(self) -> bool:
+        return True
 
     def for_task(
         self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe

@@ -4,28 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int64
 
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
+from phaser.core.measurements import Passes
 from phaser.core.memory import Bucket, Memory
-from phaser.core.ports import Sampler
 from phaser.core.streams import Stream
 from phaser.routing.flat_frames import FlatFrames
-
-
-@runtime_checkable
-class ExplainedSampler(Sampler, Protocol):
-    """A sampler that can say why it draws as it does, for the report."""
-
-    @property
-    def priorities(self) -> Float[np.ndarray, "buckets"]: ...
-
-    @property
-    def uniform_share(self) -> float: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -55,6 +43,21 @@ class WeightedSampler:
         object.__setattr__(self, "sizes", sizes)
         object.__setattr__(self, "starts", np.cumsum(sizes) - sizes)
         object.__setattr__(self, "frames", FlatFrames.of(self.buckets))
+
+    @property
+    def is_fixed(self) -> bool:
+        return True
+
+    @property
+    def measured(self) -> None:
+        return None
+
+    @property
+    def passes(self) -> Passes:
+        return Passes()
+
+    def after_step(self, step: int) -> None:
+        """Nothing is asked of the policy."""
 
     def weights(self) -> Float[np.ndarray, "buckets"]:
         return self.probabilities

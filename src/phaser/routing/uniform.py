@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from phaser.core.memory import Memory, PreparedTask
-from phaser.core.ports import Probe
+from phaser.core.ports import Draw, Probe
 from phaser.core.streams import Stream
 from phaser.routing.samplers import WeightedSampler, uniform_over_frames
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Uniform:
+class Uniform(Draw):
     """Uniform over frames, so a bucket's weight is its size."""
 
     def for_task(

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 from phaser.core.demonstration import Task
 from phaser.core.files import writing
+from phaser.core.suite import SPLITS
 from phaser.demos.lerobot_layout import read_sidecar
-
-SPLITS = ("train", "heldout")
 
 
 class Recordable(Protocol):
@@ -38,6 +37,11 @@ def is_current(folder: Path, task: Task, split: str, recording: Recordable) -> b
     sidecar = read_sidecar(folder)
     expected = recording.expected(task, split)
     return sidecar is not None and expected.items() <= dict(sidecar.recording).items()
+
+
+def missing_recordings(tasks: Iterable[Task], folder_of: Callable[[Task, str], Path]) -> list[Task]:
+    """The tasks of which a split is not recorded, in their order."""
+    return [task for task in tasks if not all(folder_of(task, split).exists() for split in SPLITS)]
 
 
 def ensure_recorded(

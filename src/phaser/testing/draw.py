@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from phaser.core.demonstration import FrameRef
 from phaser.core.memory import Memory
-from phaser.core.ports import Draw, MeasuringSampler, Sampler, VirtualStep
+from phaser.core.ports import Draw, Sampler, VirtualStep
 from phaser.core.streams import Streams
 from phaser.memory.phase_buckets import PhaseBuckets
 from phaser.testing.made_up import made_up_task
@@ -46,7 +46,9 @@ class MadeUpProbe:
 
 def check_draw(draw: Draw) -> None:
     """Draw for a made-up third task from a memory of two, and from an empty memory."""
-    require(isinstance(draw, Draw), draw, "has no for_task; see phaser.core.ports")
+    require(
+        isinstance(draw, Draw), draw, "lacks part of the port: inherit from phaser.core.ports.Draw"
+    )
     require(
         _sampler(draw, Memory()).next(COUNT, 0) == [],
         draw,
@@ -54,7 +56,11 @@ def check_draw(draw: Draw) -> None:
     )
     memory = _memory()
     sampler = _sampler(draw, memory)
-    require(isinstance(sampler, Sampler), draw, "for_task gave no sampler (next and weights)")
+    require(
+        isinstance(sampler, Sampler),
+        draw,
+        "for_task gave no sampler; inherit from phaser.core.ports.Sampler",
+    )
     drawn = _steps(sampler, 8)[7]
     stored = {frame for bucket in memory.buckets for frame in bucket.frames}
     require(set(drawn) <= stored, draw, "drew frames that the memory does not hold")
@@ -86,7 +92,7 @@ def _check_steps(draw: Draw, memory: Memory, sampler: Sampler) -> None:
     """
     forward = _steps(sampler, 4)
     fresh = _sampler(draw, memory)
-    if isinstance(sampler, MeasuringSampler) and isinstance(fresh, MeasuringSampler):
+    if sampler.measured is not None and fresh.measured is not None:
         fresh.measured.restore(*sampler.measured.arrays())
     backward = [fresh.next(COUNT, step) for step in reversed(range(4))][::-1]
     require(forward == backward, draw, "the frames of a step depend on earlier steps")
@@ -102,8 +108,7 @@ def _steps(sampler: Sampler, num_steps: int) -> list[Sequence[FrameRef]]:
     drawn = []
     for step in range(num_steps):
         drawn.append(sampler.next(COUNT, step))
-        if isinstance(sampler, MeasuringSampler):
-            sampler.after_step(step)
+        sampler.after_step(step)
     return drawn
 
 
@@ -116,5 +121,5 @@ def _memory() -> Memory:
     memory = Memory()
     for name in ("lift", "push"):
         stream = Streams(0).named("keep", name)
-        memory = memory.with_buckets(PhaseBuckets().select(made_up_task(name), stream))
+        memory = memory.with_buckets(PhaseBuckets().select(made_up_task(name), 20, stream))
     return memory

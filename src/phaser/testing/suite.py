@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from phaser.core.demonstration import Demo, Task
-from phaser.core.ports import Env, Observation, Suite
+from phaser.core.policy import Observation
+from phaser.core.suite import Env, Suite
 from phaser.testing.verdict import require
 
 NUM_STEPS = 3

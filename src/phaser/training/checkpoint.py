@@ -22,7 +22,8 @@ from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BrokenFile
 from phaser.core.files import write_bytes
 from phaser.core.measurements import Measurements
-from phaser.core.ports import MeasuringSampler
+from phaser.core.policy import Policy
+from phaser.core.ports import Sampler
 
 STEPS_SCHEMA = pa.schema(
     [
@@ -52,8 +53,10 @@ class Steps:
         self.losses.append(loss)
         self.samples.append(refs)
 
-    def measured_by(self, sampler: MeasuringSampler) -> Steps:
+    def measured_by(self, sampler: Sampler) -> Steps:
         """These steps with the sampler's own measurements, after it took up those made so far."""
+        if sampler.measured is None:
+            return self
         sampler.measured.restore(*self.measured.arrays())
         return replace(self, measured=sampler.measured)
 
@@ -78,14 +81,6 @@ class Steps:
         return cls(table["loss"].to_pylist(), samples)
 
 
-class Weights(Protocol):
-    """A torch module, as far as saving it goes."""
-
-    def state_dict(self) -> dict[str, Tensor]: ...
-
-    def load_state_dict(self, state_dict: Mapping[str, Tensor], /) -> object: ...
-
-
 class Moments(Protocol):
     """A torch optimiser, as far as saving it goes."""
 
@@ -94,19 +89,19 @@ class Moments(Protocol):
     def load_state_dict(self, state_dict: dict[str, Any], /) -> None: ...
 
 
-class Keeper(Protocol):
-    """Where the learner leaves its state, and finds it again."""
+class Checkpointer(Protocol):
+    """Saves the state of a task that is being learnt, and restores it."""
 
-    def restore(self, policy: Weights, optimizer: Moments) -> Steps:
-        """Put both back to where the last save left them; the steps done until then."""
+    def restore(self, policy: Policy, optimizer: Moments) -> Steps:
+        """Put both back to where the last save left them; returns the steps done until then."""
         ...
 
-    def save(self, policy: Weights, optimizer: Moments, steps: Steps) -> None: ...
+    def save(self, policy: Policy, optimizer: Moments, steps: Steps) -> None: ...
 
 
-def write_state(path: Path, policy: Weights, optimizer: Moments, steps: Steps) -> str:
+def write_state(path: Path, policy: Policy, optimizer: Moments, steps: Steps) -> str:
     """All of it in one file; returns the SHA-256 that `read_state` will ask for."""
-    tensors = {f"weights/{name}": value for name, value in policy.state_dict().items()}
+    tensors = {f"weights/{name}": value for name, value in policy.trained_state().items()}
     for number, moments in optimizer.state_dict()["state"].items():
         tensors |= {f"moments/{number}/{name}": value for name, value in moments.items()}
     tensors["steps"] = _packed(steps.table(""))
@@ -117,7 +112,7 @@ def write_state(path: Path, policy: Weights, optimizer: Moments, steps: Steps) -
     return write_tensors(path, tensors)
 
 
-def read_state(path: Path, sha256: str, policy: Weights, optimizer: Moments) -> Steps:
+def read_state(path: Path, sha256: str, policy: Policy, optimizer: Moments) -> Steps:
     """Put policy and optimiser back; a file that is not the one written is refused."""
     tensors = read_tensors(path, sha256)
     moments: dict[int, dict[str, Tensor]] = {}
@@ -129,7 +124,7 @@ def read_state(path: Path, sha256: str, policy: Weights, optimizer: Moments) -> 
         elif kind == "moments":
             number, _, name = name.partition("/")
             moments.setdefault(int(number), {})[name] = value
-    policy.load_state_dict(weights)
+    policy.load_trained_state(weights)
     optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
     with pa.ipc.open_stream(pa.py_buffer(tensors["steps"].numpy())) as stream:
         steps = Steps.from_table(stream.read_all())
@@ -141,7 +136,7 @@ def read_state(path: Path, sha256: str, policy: Weights, optimizer: Moments) -> 
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
-    content = save({name: value.contiguous() for name, value in tensors.items()})
+    content = save({name: value.detach().cpu().contiguous() for name, value in tensors.items()})
     write_bytes(path, content)
     return hashlib.sha256(content).hexdigest()
 

@@ -8,14 +8,15 @@ import numpy as np
 from jaxtyping import Float
 
 from phaser.core.demonstration import Task
-from phaser.core.ports import Observation
+from phaser.core.policy import Observation
+from phaser.core.suite import Env
 from phaser.suites.libero.predicates import Truth
 from phaser.suites.libero.progress import Milestones
 from phaser.suites.libero.protocol import Protocol
 from phaser.suites.libero.simulator import Control, Simulator
 
 
-class LiberoEnv:
+class LiberoEnv(Env):
     """A task of LIBERO under a protocol; a seed is the number of an official initial state."""
 
     def __init__(

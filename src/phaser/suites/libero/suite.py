@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from phaser.core.contract import Contract
 from phaser.core.demonstration import Demo, Task
 from phaser.core.errors import BadInput, UnknownName
 from phaser.core.folders import cache_folder
+from phaser.core.suite import SPLITS, Suite
 from phaser.demos.lerobot import Dataset, open_dataset
 from phaser.suites.frame_hash import require_as_recorded
 from phaser.suites.gl import choose_gl
@@ -30,7 +31,7 @@ from phaser.suites.libero.simulator import Control
 from phaser.suites.libero.splits import states
 from phaser.suites.libero.tasks import suite_of, task_named, task_names
 from phaser.suites.orders import in_order
-from phaser.suites.recorder import SPLITS, ensure_recorded
+from phaser.suites.recorder import ensure_recorded, missing_recordings
 
 # Fixed for all tasks: statistics of the data would change as tasks arrive. Position in metres,
 # turns in radians, fingers in metres; the seven joints as the arm is held at the start.
@@ -48,7 +49,7 @@ STATE_SCALE = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Libero:
+class Libero(Suite):
     """A list of LIBERO tasks in an order; demonstrations are recorded when first needed."""
 
     task_list: str | tuple[str, ...] = "libero-goal"
@@ -71,11 +72,10 @@ class Libero:
             self.horizon(task)
 
     @property
-    def kind(self) -> str:
-        return "libero"
+    def has_simulator(self) -> bool:
+        return True
 
-    def require_simulator(self) -> None:
-        """What is needed of this machine, checked before anything starts."""
+    def require(self) -> None:
         require_packages()
         choose_gl()
         for task in self.tasks():
@@ -94,7 +94,11 @@ class Libero:
         """What the recorded images hash to, so that features are never those of other pixels."""
         return self._dataset(task, split).data_sha256()
 
+    def missing(self) -> list[Task]:
+        return missing_recordings(self.tasks(), self.recorded)
+
     def recorded(self, task: Task, split: str) -> Path:
+        """The folder of a recording, made or not."""
         return self._recording.folder(self.cache, task, split)
 
     def ensure_recorded(self, task: Task, each: Callable[[], None] = lambda: None) -> None:
@@ -115,23 +119,20 @@ class Libero:
         return states("evaluation", count)
 
     @property
-    def contract(self) -> dict[str, Any]:
-        """What a policy of this suite sees and commands; a checkpoint carries it."""
+    def contract(self) -> Contract:
         protocol = self.protocol
-        return {
-            "suite": "libero",
-            "cameras": list(protocol.cameras),
-            "image_size": [protocol.image_size, protocol.image_size],
-            "rotation": protocol.orientation,
-            "state": list(STATE_NAMES[protocol.state]),
-            "state_centre": list(STATE_CENTRE[protocol.state]),
-            "state_scale": list(STATE_SCALE[protocol.state]),
-            "action": list(ACTION_NAMES),
-            "motion": list(LAYOUT.motion),
-            "gripper": list(LAYOUT.gripper),
-            "convention": LAYOUT.convention,
-            "protocol": protocol.to_json(),
-        }
+        return Contract(
+            suite="libero",
+            cameras=protocol.cameras,
+            image_size=(protocol.image_size, protocol.image_size),
+            orientation=protocol.orientation,
+            state=STATE_NAMES[protocol.state],
+            state_centre=STATE_CENTRE[protocol.state],
+            state_scale=STATE_SCALE[protocol.state],
+            action=ACTION_NAMES,
+            layout=LAYOUT,
+            protocol=protocol.to_json(),
+        )
 
     @property
     def _recording(self) -> ProtocolRecording:

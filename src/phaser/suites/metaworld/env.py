@@ -6,7 +6,8 @@ import numpy as np
 from jaxtyping import Float
 
 from phaser.core.demonstration import Task
-from phaser.core.ports import Observation
+from phaser.core.policy import Observation
+from phaser.core.suite import Env
 from phaser.suites.metaworld.libraries import make_simulator
 from phaser.suites.metaworld.rendering import Cameras
 from phaser.suites.mujoco_library import mujoco
@@ -15,7 +16,7 @@ STATE_NAMES = ("x", "y", "z", "gripper")
 ACTION_NAMES = ("dx", "dy", "dz", "gripper")
 
 
-class MetaWorldEnv:
+class MetaWorldEnv(Env):
     """A task in Meta-World. The policy sees two images, hand position and gripper opening."""
 
     def __init__(self, task: Task) -> None:

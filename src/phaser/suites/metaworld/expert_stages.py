@@ -17,7 +17,7 @@ from phaser.demos.lerobot import open_dataset
 from phaser.suites.lasting_stages import lasting_stages
 from phaser.suites.metaworld.env import MetaWorldEnv
 from phaser.suites.metaworld.recorded_stages import read_stages, write_stages
-from phaser.suites.metaworld.recording import LAYOUT, Recording, follow_expert
+from phaser.suites.metaworld.recording import LAYOUT, MetaWorldRecording, follow_expert
 from phaser.suites.metaworld.seeds import SEEDS
 from phaser.suites.metaworld.staged_expert import Stage
 
@@ -36,10 +36,12 @@ class StagedDemo:
 
 
 def staged_demo(
-    env: MetaWorldEnv, seed: int, *, index: int = 0, recording: Recording | None = None
+    env: MetaWorldEnv, seed: int, *, index: int = 0, recording: MetaWorldRecording | None = None
 ) -> StagedDemo | None:
     """The demonstration that `record_episode` records for this seed, unseen by any camera."""
-    followed = follow_expert(env, seed, recording or Recording(), lambda: env.full_state[:4].copy())
+    followed = follow_expert(
+        env, seed, recording or MetaWorldRecording(), lambda: env.full_state[:4].copy()
+    )
     if followed is None:
         return None
     demo = Demo(
@@ -53,7 +55,7 @@ def staged_demo(
 
 
 def staged_demos(
-    task: Task, seeds: Sequence[int], *, count: int, recording: Recording | None = None
+    task: Task, seeds: Sequence[int], *, count: int, recording: MetaWorldRecording | None = None
 ) -> tuple[StagedDemo, ...]:
     """The first `count` solved layouts among the seeds; fewer when the expert solves fewer."""
     env = MetaWorldEnv(task)
@@ -67,7 +69,7 @@ def staged_demos(
 
 
 def kept_stages(
-    cache: Path, task: Task, split: str, recording: Recording
+    cache: Path, task: Task, split: str, recording: MetaWorldRecording
 ) -> tuple[tuple[Stage, ...], ...]:
     """The stages kept beside a recording.
 

@@ -6,11 +6,12 @@ import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from phaser.core.contract import Contract
 from phaser.core.demonstration import Demo, Task
 from phaser.core.errors import MissingDependency, UnknownName
 from phaser.core.folders import cache_folder
+from phaser.core.suite import SPLITS, Suite
 from phaser.demos.lerobot import Dataset, open_dataset
 from phaser.suites.frame_hash import require_as_recorded
 from phaser.suites.gl import choose_gl
@@ -21,7 +22,7 @@ from phaser.suites.metaworld.rendering import CAMERAS, IMAGE_SIZE
 from phaser.suites.metaworld.seeds import seeds
 from phaser.suites.metaworld.tasks import task_named, task_names
 from phaser.suites.orders import in_order
-from phaser.suites.recorder import SPLITS, ensure_recorded
+from phaser.suites.recorder import ensure_recorded, missing_recordings
 
 MAX_HORIZON = 200
 # Fixed for all tasks: statistics of the data would change as tasks arrive.
@@ -30,7 +31,7 @@ STATE_SCALE = (0.15, 0.15, 0.15, 0.5)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MetaWorld:
+class MetaWorld(Suite):
     """A list of Meta-World tasks in an order; demonstrations are recorded when first needed."""
 
     task_list: str | tuple[str, ...] = "metaworld-10"
@@ -42,11 +43,10 @@ class MetaWorld:
         self.tasks()
 
     @property
-    def kind(self) -> str:
-        return "metaworld"
+    def has_simulator(self) -> bool:
+        return True
 
-    def require_simulator(self) -> None:
-        """What is needed of this machine, checked before anything starts."""
+    def require(self) -> None:
         for package in ("mujoco", "metaworld"):
             if importlib.util.find_spec(package) is None:
                 raise MissingDependency(
@@ -65,7 +65,11 @@ class MetaWorld:
         """What the recorded images hash to, so that features are never those of other pixels."""
         return self._dataset(task, split).data_sha256()
 
+    def missing(self) -> list[Task]:
+        return missing_recordings(self.tasks(), self.recorded)
+
     def recorded(self, task: Task, split: str) -> Path:
+        """The folder of a recording, made or not."""
         return self.recording.folder(self.cache, task, split)
 
     def ensure_recorded(self, task: Task, each: Callable[[], None] = lambda: None) -> None:
@@ -86,21 +90,17 @@ class MetaWorld:
         return tuple(seeds("evaluation", count))
 
     @property
-    def contract(self) -> dict[str, Any]:
-        """What a policy of this suite sees and commands; a checkpoint carries it."""
-        return {
-            "suite": "metaworld",
-            "cameras": list(CAMERAS),
-            "image_size": [IMAGE_SIZE, IMAGE_SIZE],
-            "rotation": 0,
-            "state": list(STATE_NAMES),
-            "state_centre": list(STATE_CENTRE),
-            "state_scale": list(STATE_SCALE),
-            "action": list(ACTION_NAMES),
-            "motion": list(LAYOUT.motion),
-            "gripper": list(LAYOUT.gripper),
-            "convention": LAYOUT.convention,
-        }
+    def contract(self) -> Contract:
+        return Contract(
+            suite="metaworld",
+            cameras=tuple(CAMERAS),
+            image_size=(IMAGE_SIZE, IMAGE_SIZE),
+            state=STATE_NAMES,
+            state_centre=STATE_CENTRE,
+            state_scale=STATE_SCALE,
+            action=ACTION_NAMES,
+            layout=LAYOUT,
+        )
 
     def _dataset(self, task: Task, split: str) -> Dataset:
         if split not in SPLITS:

@@ -1,4 +1,4 @@
-"""Whether a folder holds this very run: settings, libraries and demonstrations, as a diff."""
+"""Compatibility of a folder with the run that is to go on in it: refusals name each difference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from phaser.experiments.provenance import commit, versions
 from phaser.experiments.run import Run, run_from, settings_of
 
 LIBRARIES = ("torch", "numpy", "metaworld", "mujoco", "hf-libero", "robosuite")
-"""Those whose other versions compute other numbers."""
+"""Libraries whose version affects results."""
 
 
 def require_same_settings(folder: Path, run: Run) -> None:

@@ -9,27 +9,34 @@ import numpy as np
 from phaser.core.demonstration import FrameRef
 from phaser.core.memory import Memory, PreparedTask
 from phaser.methods.answers import answers
-from phaser.methods.penalty import BegunTask
+from phaser.methods.rehearse import BegunTask
 from phaser.routing.priority import cosines
 
 ASKED = "asked of "
-"""Before an earlier task's name, the frames under its instruction."""
+"""Put before an earlier task's name, it names the frames under that task's instruction."""
 
 
-def asked_frames(begun: BegunTask, *, same_scene: float, count: int) -> dict[str, int]:
-    """Frames of the new task, evenly spread, under the instruction of every earlier task in its
-    scene, with what the policy answers before it learns the new one: their names and numbers."""
-    import torch
+def frames_under_old_instructions(
+    begun: BegunTask, *, same_scene: float, count: int
+) -> dict[str, int]:
+    """Add frames of the new task, evenly spread, under the instruction of every earlier task in
+    its scene, with what the policy answers before it learns the new one.
 
+    Returns the names of the added groups of frames, with the number of frames in each.
+    """
     spread = np.unique(np.linspace(0, len(begun.frames) - 1, count).round().astype(int))
     current = [begun.frames[place] for place in spread]
     found: dict[str, int] = {}
     for task, stored in tasks_in_scene(begun.memory, begun.task, same_scene).items():
-        batch = begun.rows.batch(current)
-        language = begun.rows.batch([stored]).language.repeat(len(current), 1)
-        asked = replace(batch, language=language, valid=torch.ones_like(batch.valid))
-        said = answers(begun.policy, asked)
-        begun.rows.imagine(ASKED + task, replace(asked, actions=said))
+        samples = begun.rows.samples(current)
+        instruction = begun.rows.samples([stored]).instructions[0]
+        asked = replace(
+            samples,
+            instructions=(instruction,) * len(current),
+            valid=np.ones_like(samples.valid),
+        )
+        asked = replace(asked, actions=answers(begun.policy, asked))
+        begun.rows.imagine(ASKED + task, asked)
         found[ASKED + task] = len(current)
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+import numpy as np
 from jaxtyping import Float, Shaped
 
 from phaser.methods.penalty import Tensor
@@ -13,20 +14,22 @@ _WITH_HEIGHT_AND_WIDTH = 4
 _COLOURS = 3
 
 
-def moved(
-    inputs: Mapping[str, Tensor], moves: Float[Tensor, "copies 2"]
-) -> dict[str, Shaped[Tensor, "rows ..."]]:
+def shifted(
+    images: Mapping[str, np.ndarray], moves: Float[Tensor, "copies 2"]
+) -> dict[str, Shaped[np.ndarray, "rows ..."]]:
     """Every row moved by each move in turn, one after the other; moves are shares of the size.
 
-    Maps are channels × height × width, images height × width × colours; inputs of another shape
+    Maps are channels × height × width, images height × width × colours; arrays of another shape
     are repeated as they are.
     """
+    import torch
+
     moving = bool(moves.any())
     return {
-        name: _moved(rows, moves)
+        name: _moved(torch.from_numpy(rows), moves).numpy()
         if moving and rows.ndim == _WITH_HEIGHT_AND_WIDTH
-        else rows.repeat_interleave(len(moves), 0)
-        for name, rows in inputs.items()
+        else np.repeat(rows, len(moves), axis=0)
+        for name, rows in images.items()
     }
 
 

@@ -14,7 +14,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from phaser.policies.keypoints import keypoints
+from phaser.policies.row_noise import RowNoise
+from phaser.policies.tiny.keypoints import keypoints
 
 
 class MapReader(nn.Module):
@@ -89,7 +90,7 @@ class RegressionHead(nn.Module):
         super().__init__()
         self.out = nn.Linear(width, chunk_size)
 
-    def losses(self, features: Tensor, actions: Tensor, noise: torch.Generator) -> Tensor:
+    def losses(self, features: Tensor, actions: Tensor, noise: RowNoise) -> Tensor:
         return (self.out(features) - actions).abs()
 
     def sample(self, features: Tensor, noise: Tensor) -> Tensor:
@@ -108,9 +109,9 @@ class FlowHead(nn.Module):
         self.mid = nn.Linear(width, width)
         self.out = nn.Linear(width, chunk_size)
 
-    def losses(self, features: Tensor, actions: Tensor, noise: torch.Generator) -> Tensor:
-        start = torch.randn(actions.shape, generator=noise)
-        time = torch.rand((len(actions), 1), generator=noise)
+    def losses(self, features: Tensor, actions: Tensor, noise: RowNoise) -> Tensor:
+        start = noise.normal(tuple(actions.shape))
+        time = noise.uniform((len(actions), 1))
         velocity = self._velocity(features, (1 - time) * start + time * actions, time)
         return (velocity - (actions - start)).square()
 

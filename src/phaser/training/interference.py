@@ -8,6 +8,7 @@ too small for bfloat16 still counts, and a reducer's hooks on the weights (DDP, 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 import torch
 from jaxtyping import Float64
@@ -15,15 +16,20 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from phaser.core.errors import BadInput
+from phaser.core.policy import Batch, Policy
 from phaser.core.streams import Stream
 from phaser.methods.penalty import trained_weights
-from phaser.training.batch import Batch
 
 Weights = dict[str, Tensor]
 """Trained weights, or their gradient, by name."""
 
 
-def precise_weights(policy: nn.Module) -> Weights:
+def _module(policy: Policy) -> nn.Module:
+    """A policy is a torch module, which its port, written without torch, cannot say."""
+    return cast(nn.Module, policy)
+
+
+def precise_weights(policy: Policy) -> Weights:
     """What training moves, in 32 bits or more; where it has them already, no copy is made."""
     return {
         name: weight.detach().to(torch.promote_types(weight.dtype, torch.float32))
@@ -31,11 +37,11 @@ def precise_weights(policy: nn.Module) -> Weights:
     }
 
 
-def fresh_gradient(policy: nn.Module, batch: Batch, noise: Stream, *, out_of: int) -> Weights:
+def fresh_gradient(policy: Policy, batch: Batch, noise: Stream, *, out_of: int) -> Weights:
     """Gradient of the batch's summed losses divided by `out_of`, the size of the global batch."""
     weights = {name: value.requires_grad_() for name, value in precise_weights(policy).items()}
     with torch.enable_grad():
-        loss = functional_call(policy, weights, (batch, noise)).sum() / out_of
+        loss = functional_call(_module(policy), weights, (batch, noise)).sum() / out_of
         gradients = torch.autograd.grad(loss, [*weights.values()], allow_unused=True)
     return {
         name: torch.zeros_like(weight) if gradient is None else gradient
@@ -43,7 +49,7 @@ def fresh_gradient(policy: nn.Module, batch: Batch, noise: Stream, *, out_of: in
     }
 
 
-def left_gradient(policy: nn.Module) -> Weights:
+def left_gradient(policy: Policy) -> Weights:
     """The gradient of the step that was just made; weights that had no part in it have none."""
     gradient = {
         name: weight.grad.detach()
@@ -60,7 +66,7 @@ def left_gradient(policy: nn.Module) -> Weights:
 
 @torch.no_grad()
 def loss_increases(
-    policy: nn.Module,
+    policy: Policy,
     batch: Batch,
     noise: Stream,
     *,
@@ -77,6 +83,7 @@ def loss_increases(
         for name, weight in weights.items()
         if name in gradient
     }
-    before = functional_call(policy, weights, (batch, noise))
-    after = functional_call(policy, weights | moved, (batch, noise))
-    return after.double() - before.double()
+    before = functional_call(_module(policy), weights, (batch, noise))
+    after = functional_call(_module(policy), weights | moved, (batch, noise))
+    increases: Tensor = after.double() - before.double()
+    return increases

@@ -1,0 +1,116 @@
+"""The suite port: a named list of tasks with demonstrations and, where there is one, a simulator.
+
+A suite is a frozen dataclass of settings. Everything that is used of it is stated here; whoever
+inherits from `Suite` gets the defaults of a suite that has no simulator and records nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float
+
+from phaser.core.contract import Contract
+from phaser.core.demonstration import Demo, Task
+from phaser.core.errors import BadInput
+from phaser.core.policy import Observation
+
+SPLITS = ("train", "heldout")
+"""Demonstrations that are learnt from, and those that only measure."""
+
+Milestones = tuple[tuple[str, bool], ...]
+"""Sub-goals of an episode in their order, each with a flag: reached so far or not."""
+
+
+@runtime_checkable
+class Env(Protocol):
+    """One simulated robot, at one initial state."""
+
+    def reset(self, seed: int) -> Observation:
+        """The initial state of a seed, whatever happened before."""
+        ...
+
+    def step(self, action: Float[np.ndarray, "action"]) -> bool:
+        """One control step; True once the episode counts as solved."""
+        ...
+
+    def observe(self) -> Observation: ...
+
+    def milestones(self) -> Milestones:
+        """How far the episode came, where the simulator can tell."""
+        return ()
+
+    def close(self) -> None:
+        """Free what the simulator holds."""
+        return None
+
+
+@runtime_checkable
+class Suite(Protocol):
+    """Tasks in the order in which they are learnt."""
+
+    @property
+    def order(self) -> str:
+        """The order of the tasks: a field of the settings, "default" or "reverse" at least."""
+        ...
+
+    @property
+    def contract(self) -> Contract:
+        """What a policy of this suite sees and commands."""
+        ...
+
+    def tasks(self) -> tuple[Task, ...]: ...
+
+    def in_order(self, order: str) -> Suite:
+        """The same suite with its tasks in another order."""
+        changed: Suite = replace(self, order=order)  # type: ignore[type-var]
+        return changed
+
+    def demos(self, task: Task, split: str) -> tuple[Demo, ...]:
+        """The demonstrations of one of SPLITS, recorded now if they are not there yet."""
+        ...
+
+    def images_sha256(self, task: Task, split: str) -> str:
+        """A hash of the recorded images: cached features are looked up by it."""
+        ...
+
+    @property
+    def cache(self) -> Path:
+        """The folder for recordings and cached features."""
+        ...
+
+    def missing(self) -> list[Task]:
+        """Tasks whose demonstrations are not recorded yet, in order."""
+        return []
+
+    def require(self) -> None:
+        """Raise MissingDependency where this machine lacks something, before anything starts."""
+        return None
+
+    def ensure_recorded(self, task: Task, each: Callable[[], None] = lambda: None) -> None:
+        """Record the demonstrations of a task that are missing; `each` is called for each one."""
+        return None
+
+    @property
+    def has_simulator(self) -> bool:
+        """False for a suite of demonstrations alone: success is then not measured."""
+        return False
+
+    def make_env(self, task: Task) -> Env:
+        raise BadInput(f"{type(self).__name__} has no simulator for {task.name!r}")
+
+    def horizon(self, task: Task) -> int:
+        """Control steps of an episode."""
+        raise BadInput(f"{type(self).__name__} has no simulator for {task.name!r}")
+
+    def evaluation_seeds(self, count: int) -> tuple[int, ...]:
+        """Initial states that no demonstration starts from, the same for every method."""
+        return ()
+
+    def describe(self) -> dict[str, Any]:
+        """Whatever else belongs into the provenance of a result, as JSON."""
+        return {}

@@ -1,0 +1,69 @@
+"""The events of a cell: what it tells whoever watches it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Preparing:
+    """The demonstrations of a task are being read, encoded and cut."""
+
+    task: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stepped:
+    """Some training steps of a task are done."""
+
+    step: int
+    steps: int
+    loss: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RolledOut:
+    """A rollout has ended, as one of those that follow a task."""
+
+    task: str
+    success: bool
+    episodes: int
+    """Rollouts done so far after this task."""
+    planned: int
+    episodes_per_s: float
+    seconds_left: float | None
+    shares: Mapping[str, float]
+    """Shares of the time that physics, rendering and the policy took."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """A task is learnt, kept and measured."""
+
+    task: str
+    index: int
+    loss: float
+    counts: Mapping[str, tuple[int, int]]
+    """Solved and tried rollouts by task; empty where there is no simulator."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finished:
+    """The cell is complete."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failed:
+    """The cell ended with an error; the traceback is empty for what a user can mend."""
+
+    message: str
+    traceback: str = ""
+
+
+Event = Preparing | Stepped | RolledOut | Measured | Finished | Failed
+Notify = Callable[[Event], None]
+
+
+def ignore(event: Event) -> None:
+    """Nobody watches."""

@@ -1,0 +1,203 @@
+"""The budget of a memory: so many frames or encoded bytes, per task, per phase or in total.
+
+With a total, a new task makes the older ones give way: every phase keeps its floor, the rest
+shrinks evenly over the tasks, and the keep rule's own order decides which frames go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from phaser.core.errors import BadInput
+from phaser.core.memory import Bucket, Memory, PreparedTask
+from phaser.core.ports import Keep, SizeOf
+from phaser.core.streams import Stream
+from phaser.memory.byte_budget import within_bytes
+from phaser.memory.water_level import level_for, levelled
+
+Unit = Literal["frames", "bytes"]
+Per = Literal["task", "phase", "memory"]
+
+
+EMPTY = Memory()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Kept:
+    """The outcome of keeping a task: its own buckets, and the memory with them."""
+
+    buckets: tuple[Bucket, ...]
+    memory: Memory
+    evicted: dict[str, int]
+    """Frames that older tasks gave up, by task; only tasks that gave up some."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Budget:
+    """How much a memory may hold."""
+
+    amount: int = 20
+    """A number of frames, or of encoded bytes."""
+    unit: Unit = "frames"
+    per: Per = "task"
+    """The amount holds for every task, for every phase of a task, or for the whole memory."""
+    floor: int = 1
+    """Frames that every phase keeps when a total makes older tasks give way."""
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("unit", self.unit, Unit), ("per", self.per, Per)):
+            if value not in get_args(known):
+                raise BadInput(f"{name} {value!r}; expected one of {', '.join(get_args(known))}")
+        for name in ("amount", "floor"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 1:
+                raise BadInput(
+                    f"a budget with {name} {value!r}; expected a whole number of at least 1 "
+                    "(the method `sequential` keeps nothing)"
+                )
+        if (self.unit, self.per) == ("bytes", "phase"):
+            raise BadInput("a budget in bytes per phase; give bytes per task or in total")
+
+    @classmethod
+    def per_task(cls, frames: int) -> Budget:
+        """So many frames of every task."""
+        return cls(amount=frames)
+
+    @classmethod
+    def per_phase(cls, frames: int) -> Budget:
+        """So many frames for every phase of a task, K of the paper."""
+        return cls(amount=frames, per="phase")
+
+    @classmethod
+    def bytes_per_task(cls, num_bytes: int) -> Budget:
+        """As many frames of every task as fit into so many encoded bytes."""
+        return cls(amount=num_bytes, unit="bytes")
+
+    @classmethod
+    def total(cls, frames: int, *, floor: int = 1) -> Budget:
+        """So many frames in all, however many tasks there are."""
+        return cls(amount=frames, per="memory", floor=floor)
+
+    @classmethod
+    def total_bytes(cls, num_bytes: int, *, floor: int = 1) -> Budget:
+        """As many frames in all as fit into so many encoded bytes."""
+        return cls(amount=num_bytes, unit="bytes", per="memory", floor=floor)
+
+    def __str__(self) -> str:
+        where = {"task": "per task", "phase": "per phase", "memory": "in total"}[self.per]
+        return f"{self.amount} {self.unit} {where}"
+
+    @property
+    def slug(self) -> str:
+        """Part of a folder's name: 20, 5phase, 20000bytes, 400total, 90000bytestotal."""
+        unit = "" if self.unit == "frames" else self.unit
+        where = {"task": "", "phase": "phase", "memory": "total"}[self.per]
+        return f"{self.amount}{unit}{where}"
+
+    @property
+    def is_total(self) -> bool:
+        return self.per == "memory"
+
+    def keep(
+        self,
+        rule: Keep,
+        task: PreparedTask,
+        memory: Memory = EMPTY,
+        *,
+        stream: Stream,
+        size_of: SizeOf | None = None,
+    ) -> Kept:
+        """Choose the frames of a task within the budget.
+
+        rule: decides which frames stay.
+        memory: what the earlier tasks left; with a total they may have to give way.
+        size_of: encoded bytes of a frame, new or stored; needed for a budget in bytes.
+        """
+        if not rule.keeps_frames:
+            return Kept(buckets=(), memory=memory, evicted={})
+        try:
+            if self.is_total:
+                return self._keep_in_total(rule, task, memory, stream=stream, size_of=size_of)
+            buckets = self._keep_of_task(rule, task, stream=stream, size_of=size_of)
+        except BadInput as error:
+            where = f"task {task.task.name!r}: "
+            text = str(error)
+            raise BadInput(text if text.startswith(where) else where + text) from error
+        return Kept(buckets=tuple(buckets), memory=memory.with_buckets(buckets), evicted={})
+
+    def _keep_of_task(
+        self, rule: Keep, task: PreparedTask, *, stream: Stream, size_of: SizeOf | None
+    ) -> list[Bucket]:
+        if self.unit == "bytes":
+            return within_bytes(
+                self.amount,
+                lambda count: rule.select(task, count, stream),
+                _required(size_of),
+                sum(rule.candidates(task)),
+                least=rule.fewest(len(task.labels)),
+            )
+        phases = len(task.labels) if self.per == "phase" else 1
+        return rule.select(task, self.amount * phases, stream)
+
+    def _keep_in_total(
+        self,
+        rule: Keep,
+        task: PreparedTask,
+        memory: Memory,
+        *,
+        stream: Stream,
+        size_of: SizeOf | None,
+    ) -> Kept:
+        older = memory.by_task()
+        held = [sum(len(bucket.frames) for bucket in buckets) for buckets in older.values()]
+        most = [*held, sum(rule.candidates(task))]
+        floors = [self.floor * rule.fewest_of(buckets) for buckets in older.values()]
+        floors.append(self.floor * rule.fewest(len(task.labels)))
+        least = [min(pair) for pair in zip(floors, most, strict=True)]
+
+        def at_level(counts: Sequence[int]) -> list[list[Bucket]]:
+            shrunk = [
+                buckets if count == number else rule.shrink(buckets, count)
+                for buckets, count, number in zip(older.values(), counts[:-1], held, strict=True)
+            ]
+            return [*shrunk, rule.select(task, counts[-1], stream)]
+
+        if self.unit == "frames":
+            found = at_level(level_for(self.amount, least=least, most=most))
+        else:
+            found = _within_total_bytes(self.amount, at_level, least, most, _required(size_of))
+        kept = [sum(len(bucket.frames) for bucket in buckets) for buckets in found[:-1]]
+        return Kept(
+            buckets=tuple(found[-1]),
+            memory=Memory(tuple(bucket for buckets in found for bucket in buckets)),
+            evicted={
+                name: before - after
+                for name, before, after in zip(older, held, kept, strict=True)
+                if after < before
+            },
+        )
+
+
+def _within_total_bytes(
+    budget_bytes: int,
+    at_level: Callable[[Sequence[int]], list[list[Bucket]]],
+    least: Sequence[int],
+    most: Sequence[int],
+    size_of: SizeOf,
+) -> list[list[Bucket]]:
+    """The frames at the highest level that fits, task by task."""
+
+    def select(level: int) -> list[Bucket]:
+        found = at_level(levelled(level, least=least, most=most))
+        return [bucket for buckets in found for bucket in buckets]
+
+    fitting = within_bytes(budget_bytes, select, size_of, max(most))
+    return list(Memory(tuple(fitting)).by_task().values())
+
+
+def _required(size_of: SizeOf | None) -> SizeOf:
+    if size_of is None:
+        raise BadInput("a budget in bytes needs the encoded size of each frame: pass size_of")
+    return size_of

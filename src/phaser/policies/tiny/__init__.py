@@ -1,0 +1,1 @@
+"""The tiny policy: small enough to be trained on a CPU in a minute."""

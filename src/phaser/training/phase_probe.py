@@ -1,0 +1,57 @@
+"""Held-out action loss of every phase: which sub-skills are lost, before any rollout is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from phaser.core.demonstration import FrameRef
+from phaser.core.memory import PhaseId
+from phaser.core.segmentation import Segmentation
+from phaser.training.frames import TaskFrames
+from phaser.training.learner import PolicyLearner
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class HeldoutPhases:
+    """The held-out demonstrations of one task, cut into the task's phases."""
+
+    phases: tuple[PhaseId, ...]
+    frames: TaskFrames
+    segmentations: Mapping[int, Segmentation]
+    """By the number of a demonstration."""
+
+    def refs(self, phase: PhaseId) -> list[FrameRef]:
+        """All held-out frames of a phase."""
+        return [
+            FrameRef(phase.task, demo, frame)
+            for demo, cut in self.segmentations.items()
+            for frame in range(cut.phases[phase.index].start, cut.phases[phase.index].stop)
+        ]
+
+
+def phase_loss_rows(
+    learnt: Mapping[int, HeldoutPhases], learner: PolicyLearner, *, after: str, after_index: int
+) -> list[dict[str, Any]]:
+    """One row per phase of every learnt task, by the tasks' places in the stream."""
+    rows = []
+    for task_index, heldout in learnt.items():
+        for phase in heldout.phases:
+            refs = heldout.refs(phase)
+            rows.append(
+                {
+                    "after_task": after,
+                    "after_index": after_index,
+                    "task": phase.task,
+                    "task_index": task_index,
+                    "phase_index": phase.index,
+                    "phase": phase.label,
+                    "phase_share": len(refs) / heldout.frames.num_frames,
+                    "loss": float(np.mean(learner.frame_losses(refs))),
+                    "num_frames": len(refs),
+                }
+            )
+    return rows
