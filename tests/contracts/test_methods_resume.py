@@ -16,7 +16,7 @@ from phaser.core.memory import Memory
 from phaser.core.ports import MeasuringSampler
 from phaser.core.streams import Streams
 from phaser.experiments import resume
-from phaser.experiments.learner import PolicyLearner
+from phaser.training.learner import PolicyLearner
 from phaser.experiments.position import Position
 from phaser.experiments.resume import Checkpoints
 from phaser.methods.imagined import Imagined

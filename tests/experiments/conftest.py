@@ -8,7 +8,7 @@ import pytest
 
 from phaser.experiments.run import Evaluation, Run
 from phaser.methods.table import METHODS
-from phaser.policies.tiny import Tiny
+from phaser.policies.tiny.settings import Tiny
 from phaser.suites.metaworld.recording import MetaWorldRecording
 from phaser.suites.metaworld.suite import MetaWorld
 from phaser.training.fit import Fit

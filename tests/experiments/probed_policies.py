@@ -7,9 +7,9 @@ from torch import nn
 
 from phaser.core.memory import Memory
 from phaser.core.streams import Streams
-from phaser.experiments.learner import PolicyLearner
+from phaser.training.learner import PolicyLearner
 from phaser.memory.reservoir import Reservoir
-from phaser.policies.tiny_network import FlowHead
+from phaser.policies.tiny.network import FlowHead
 from phaser.testing.made_up import made_up_task
 from phaser.training.fit import Fit
 from phaser.training.frames import FrameTable, TaskFrames

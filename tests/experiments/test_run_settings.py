@@ -16,7 +16,7 @@ from phaser.methods.table import METHODS
 from phaser.phases.annotated import Annotated
 from phaser.phases.autopc import AutoPC
 from phaser.phases.stage_info import RatioPhase, TaskStages, write_stage_info
-from phaser.policies.tiny import Tiny
+from phaser.policies.tiny.settings import Tiny
 from phaser.routing.by_loss import ByLoss
 from phaser.suites.metaworld.recording import MetaWorldRecording
 from phaser.suites.metaworld.suite import MetaWorld
@@ -36,7 +36,9 @@ def test_a_run_of_every_method_comes_back_equal_from_its_settings(name):
 def test_settings_other_than_the_defaults_come_back_too():
     run = Run(
         method=Method(keep=METHODS["er-even"].keep, draw=ByLoss(exponent=2.0, level="phase")),
-        suite=MetaWorld(task_list=("reach", "push"), order="reverse", recording=MetaWorldRecording(noise=0)),
+        suite=MetaWorld(
+            task_list=("reach", "push"), order="reverse", recording=MetaWorldRecording(noise=0)
+        ),
         policy=Tiny(head="flow", train_encoder=True, chunk_length=4),
         segmenter=AutoPC(boundaries="ratio", max_phases=3),
         fit=Fit(steps_per_task=7, learning_rate=0.01),

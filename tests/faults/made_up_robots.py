@@ -12,7 +12,7 @@ import numpy as np
 
 from phaser.core.demonstration import Task
 from phaser.core.errors import UnknownName
-from phaser.core.ports import Observation
+from phaser.core.policy import Observation
 from phaser.evaluation.messages import Job
 
 TASKS = tuple(Task(name=name, instruction=f"{name} the cup") for name in ("push", "lift", "turn"))

@@ -25,7 +25,7 @@ from phaser.experiments import sameness
 from phaser.experiments.cell import run_cell
 from phaser.experiments.run import Evaluation, Run
 from phaser.methods.table import METHODS
-from phaser.policies.tiny import Tiny
+from phaser.policies.tiny.settings import Tiny
 from phaser.training.fit import Fit
 
 

@@ -8,7 +8,7 @@ import hashlib
 import numpy as np
 
 from phaser.core.demonstration import Demo
-from phaser.core.ports import Observation
+from phaser.core.policy import Observation
 from phaser.suites.metaworld.recording import LAYOUT
 from phaser.suites.metaworld.suite import MetaWorld
 

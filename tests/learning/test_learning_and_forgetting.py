@@ -13,12 +13,12 @@ from accelerate import Accelerator
 
 from phaser.core.demonstration import ActionLayout, Demo, Task
 from phaser.core.memory import Memory, PreparedTask
-from phaser.core.ports import Observation
+from phaser.core.policy import Observation
 from phaser.core.segmentation import Segmentation
 from phaser.core.streams import Streams
-from phaser.experiments.learner import PolicyLearner
+from phaser.training.learner import PolicyLearner
 from phaser.methods.table import METHODS
-from phaser.policies.tiny import Tiny
+from phaser.policies.tiny.settings import Tiny
 from phaser.routing.nothing import NoDraw
 from phaser.routing.prototypes import prototypes
 from phaser.training.fit import Fit

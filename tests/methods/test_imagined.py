@@ -13,9 +13,9 @@ from phaser.core.errors import BadInput
 from phaser.core.measurements import Measurements, Passes
 from phaser.core.memory import Memory
 from phaser.core.streams import Streams
-from phaser.experiments.learner import PolicyLearner
+from phaser.training.learner import PolicyLearner
 from phaser.methods.imagined import BESIDE, IMAGINED, Imagined
-from phaser.methods.moved import moved
+from phaser.methods.shifted_images import shifted
 from phaser.methods.penalty import BegunTask
 from phaser.methods.table import METHODS
 from phaser.testing.made_up import made_up_task

@@ -6,9 +6,9 @@ import torch
 
 from phaser.core.demonstration import ActionLayout, Demo
 from phaser.core.errors import BadInput
-from phaser.core.ports import Observation
+from phaser.core.policy import Observation
 from phaser.core.streams import Streams
-from phaser.policies.tiny import Tiny
+from phaser.policies.tiny.settings import Tiny
 from phaser.suites.metaworld.suite import MetaWorld
 from phaser.training.frames import FrameTable, TaskFrames
 

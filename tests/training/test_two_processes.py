@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from phaser.core.streams import Streams
-from phaser.experiments.learner import PolicyLearner
+from phaser.training.learner import PolicyLearner
 from phaser.methods.table import METHODS
 from phaser.testing.made_up import made_up_task
 from phaser.training.fit import Fit

@@ -71,7 +71,19 @@ class ParameterGroup:
 
 
 @runtime_checkable
-class Policy(Protocol):
+class Actor(Protocol):
+    """A policy as rollouts use it."""
+
+    def act(
+        self, observations: Sequence[Observation], streams: Sequence[Stream]
+    ) -> Float[np.ndarray, "count chunk action"]:
+        """A chunk of actions for each observation, in the suite's own units; one must not depend
+        on the others. Each stream is the source of that episode's noise."""
+        ...
+
+
+@runtime_checkable
+class Policy(Actor, Protocol):
     """A policy that learns from frames and answers with chunks of actions; a torch module."""
 
     @property
@@ -95,13 +107,6 @@ class Policy(Protocol):
     def __call__(self, batch: Batch, noise: Stream) -> Float[Tensor, "rows"]:
         """One loss per sample, with gradients. A stochastic loss takes all its numbers from
         `noise`, those of a row by its place in the batch of all processes (`samples.places`)."""
-        ...
-
-    def act(
-        self, observations: Sequence[Observation], streams: Sequence[Stream]
-    ) -> Float[np.ndarray, "count chunk action"]:
-        """A chunk of actions for each observation, in the suite's own units; one must not depend
-        on the others. Each stream is the source of that episode's noise."""
         ...
 
     @property

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 
 from phaser.core.errors import BadInput, PhaserError
-from phaser.core.policy import Policy
+from phaser.core.policy import Actor
 from phaser.core.streams import Stream, Streams
 from phaser.core.suite import Milestones, Suite
 from phaser.evaluation.draining import end_as_asked, termination_noted
@@ -41,7 +41,7 @@ Finished = Callable[[Episode, Throughput], None]
 
 
 def rollouts(
-    policy: Policy,
+    policy: Actor,
     suite: Suite,
     jobs: Sequence[Job],
     streams: Streams,
@@ -80,7 +80,7 @@ def rollouts(
 class _Evaluation:
     """Which jobs wait, which run where, and what came of the others."""
 
-    policy: Policy
+    policy: Actor
     suite: Suite
     jobs: Sequence[Job]
     streams: Streams
