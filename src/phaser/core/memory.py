@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 
 from phaser.core.demonstration import Demo, FrameRef, Task
 from phaser.core.errors import BadInput
@@ -69,14 +69,60 @@ class Bucket:
         )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class BucketBlock:
+    """Some buckets in a row as arrays: rules that look at all phases compute with these."""
+
+    buckets: tuple[Bucket, ...]
+    sizes: Int64[np.ndarray, "buckets"]
+    demos: Int64[np.ndarray, "frames"]
+    """The frames of all buckets, one after the other."""
+    frames: Int64[np.ndarray, "frames"]
+    prototypes: dict[str, Float[np.ndarray, "buckets dims"]] = field(default_factory=dict)
+    """Stacked on first use; empty where the buckets differ in length."""
+
+    @classmethod
+    def of(cls, buckets: Sequence[Bucket]) -> BucketBlock:
+        places = [_places(bucket.frames) for bucket in buckets]
+        nothing = np.zeros(0, np.int64)
+        return cls(
+            buckets=tuple(buckets),
+            sizes=np.array([len(bucket.frames) for bucket in buckets], np.int64),
+            demos=np.concatenate([nothing, *(demos for demos, _ in places)]),
+            frames=np.concatenate([nothing, *(frames for _, frames in places)]),
+        )
+
+    def stacked(self, part: str) -> Float[np.ndarray, "buckets dims"]:
+        """One part of all prototypes (language, vision or action), in 64 bits."""
+        if part not in self.prototypes:
+            rows = [getattr(bucket.prototype, part) for bucket in self.buckets]
+            self.prototypes[part] = np.stack(rows).astype(np.float64)
+        return self.prototypes[part]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Memory:
     """All buckets, in the order of the tasks that left them."""
 
     buckets: tuple[Bucket, ...] = ()
+    blocks: tuple[BucketBlock, ...] = ()
+    """The same buckets as arrays, task by task; made from the buckets where left out."""
+
+    def __post_init__(self) -> None:
+        if self.buckets and not self.blocks:
+            object.__setattr__(self, "blocks", (BucketBlock.of(self.buckets),))
+
+    @classmethod
+    def of_blocks(cls, blocks: Iterable[BucketBlock]) -> Memory:
+        """The buckets of these blocks, one after the other."""
+        kept = tuple(blocks)
+        return cls(tuple(bucket for block in kept for bucket in block.buckets), kept)
 
     def with_buckets(self, buckets: Iterable[Bucket]) -> Memory:
-        return Memory(self.buckets + tuple(buckets))
+        new = tuple(buckets)
+        if not new:
+            return self
+        return Memory((*self.buckets, *new), (*self.blocks, BucketBlock.of(new)))
 
     def by_task(self) -> dict[str, list[Bucket]]:
         """The buckets of each task, tasks in the order in which they were learnt."""
@@ -85,9 +131,17 @@ class Memory:
             found.setdefault(bucket.phase.task, []).append(bucket)
         return found
 
+    def sizes(self) -> Int64[np.ndarray, "buckets"]:
+        """How many frames each bucket holds."""
+        return np.concatenate([np.zeros(0, np.int64), *(block.sizes for block in self.blocks)])
+
+    def stacked(self, part: str) -> Float[np.ndarray, "buckets dims"]:
+        """One part of all prototypes (language, vision or action), in 64 bits."""
+        return np.concatenate([block.stacked(part) for block in self.blocks])
+
     @property
     def num_frames(self) -> int:
-        return sum(len(bucket.frames) for bucket in self.buckets)
+        return int(self.sizes().sum())
 
     def frames_per_task(self) -> dict[str, int]:
         """How many frames each task holds: the budget that must be equal across methods."""
@@ -95,6 +149,15 @@ class Memory:
         for bucket in self.buckets:
             counts[bucket.phase.task] = counts.get(bucket.phase.task, 0) + len(bucket.frames)
         return counts
+
+
+def _places(
+    frames: Sequence[FrameRef],
+) -> tuple[Int64[np.ndarray, "frames"], Int64[np.ndarray, "frames"]]:
+    if isinstance(frames, FrameRefs):
+        return frames.demos.astype(np.int64), frames.frames.astype(np.int64)
+    pairs = np.array([(ref.demo, ref.frame) for ref in frames], dtype=np.int64)
+    return pairs[:, 0], pairs[:, 1]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

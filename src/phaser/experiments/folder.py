@@ -104,7 +104,7 @@ class CellFolder:
         priorities = sampler.priorities
         if not buckets or priorities is None:
             return
-        weights, uniform = sampler.weights(), uniform_over_frames(buckets)
+        weights, uniform = sampler.weights(), uniform_over_frames(finished.past)
         if not len(weights):
             return
         columns = zip(buckets, weights, priorities, strict=True)

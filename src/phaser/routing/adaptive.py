@@ -124,12 +124,12 @@ class AdaptiveSampler:
         sums = np.add.reduceat(risen, np.cumsum(counts) - counts)
         lost = np.maximum(sums / counts, 0.0)
         if not lost.any():
-            return uniform_over_frames(self.prior.buckets)
+            return uniform_over_frames(self.prior.memory)
         return np.asarray(lost / lost.sum())
 
     def _mixed(self, weights: Float[np.ndarray, "buckets"]) -> Float[np.ndarray, "buckets"]:
         share = self.rule.uniform_share
-        return (1 - share) * weights + share * uniform_over_frames(self.prior.buckets)
+        return (1 - share) * weights + share * uniform_over_frames(self.prior.memory)
 
     def _losses(self, step: int, *, now: int) -> Float64[np.ndarray, "probes"]:
         return self.measured.at(step, now=now, measure=lambda: self.probe(self._probes()))

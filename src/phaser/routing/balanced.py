@@ -21,7 +21,7 @@ class Balanced(Draw):
         self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe
     ) -> WeightedSampler:
         return WeightedSampler(
-            buckets=memory.buckets,
+            memory=memory,
             probabilities=_probabilities(memory),
             priorities=np.zeros(len(memory.buckets)),
             stream=stream,

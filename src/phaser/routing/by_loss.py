@@ -39,10 +39,12 @@ class ByLoss(Draw):
     ) -> WeightedSampler:
         if not memory.buckets:
             empty = np.zeros(0)
-            return WeightedSampler(buckets=(), probabilities=empty, priorities=empty, stream=stream)
+            return WeightedSampler(
+                memory=memory, probabilities=empty, priorities=empty, stream=stream
+            )
         groups = np.array([self._group(bucket) for bucket in memory.buckets])
         _, group_of = np.unique(groups, return_inverse=True)
-        sizes = np.array([len(bucket.frames) for bucket in memory.buckets], dtype=np.float64)
+        sizes = memory.sizes().astype(np.float64)
         group_sizes = np.bincount(group_of, weights=sizes)
         group_losses = np.bincount(group_of, weights=_summed_losses(memory, probe)) / group_sizes
         weights = _powers(group_losses, self.exponent)

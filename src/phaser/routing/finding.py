@@ -51,6 +51,6 @@ class Finding(Draw):
 
 def _among(finds: Float[np.ndarray, "buckets"], memory: Memory) -> Float[np.ndarray, "buckets"]:
     """All frames of these phases alike; of all phases where none has such a name."""
-    weights = uniform_over_frames(memory.buckets)
+    weights = uniform_over_frames(memory)
     chosen = weights * finds
     return np.asarray(chosen / chosen.sum() if chosen.any() else weights)

@@ -14,8 +14,7 @@ import numpy as np
 from jaxtyping import Int32, Int64
 
 from phaser.core.demonstration import FrameRef
-from phaser.core.frame_refs import FrameRefs
-from phaser.core.memory import Bucket
+from phaser.core.memory import Memory
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -29,17 +28,16 @@ class FlatFrames:
     frames: Int64[np.ndarray, "frames"]
 
     @classmethod
-    def of(cls, buckets: Sequence[Bucket]) -> FlatFrames:
+    def of(cls, memory: Memory) -> FlatFrames:
         """The frames of the buckets in order; the work of a task's start, not of a step."""
         codes: dict[str, int] = {}
-        tasks = [codes.setdefault(bucket.phase.task, len(codes)) for bucket in buckets]
-        parts = [_numbers(bucket) for bucket in buckets]
+        tasks = [codes.setdefault(bucket.phase.task, len(codes)) for bucket in memory.buckets]
         nothing = np.zeros(0, dtype=np.int64)
         return cls(
             names=tuple(codes),
-            tasks=np.repeat(np.array(tasks, np.int32), [len(demos) for demos, _ in parts]),
-            demos=np.concatenate([nothing, *(demos for demos, _ in parts)]),
-            frames=np.concatenate([nothing, *(frames for _, frames in parts)]),
+            tasks=np.repeat(np.array(tasks, np.int32), memory.sizes()),
+            demos=np.concatenate([nothing, *(block.demos for block in memory.blocks)]),
+            frames=np.concatenate([nothing, *(block.frames for block in memory.blocks)]),
         )
 
     def take(self, positions: Int64[np.ndarray, "count"]) -> DrawnFrames:
@@ -84,11 +82,3 @@ class DrawnFrames(Sequence[FrameRef]):
 
     def __repr__(self) -> str:
         return f"DrawnFrames({list(self)!r})"
-
-
-def _numbers(bucket: Bucket) -> tuple[Int64[np.ndarray, "count"], Int64[np.ndarray, "count"]]:
-    if isinstance(bucket.frames, FrameRefs):
-        refs = bucket.frames
-        return refs.demos.astype(np.int64), refs.frames.astype(np.int64)
-    pairs = np.array([(ref.demo, ref.frame) for ref in bucket.frames], dtype=np.int64)
-    return pairs[:, 0], pairs[:, 1]

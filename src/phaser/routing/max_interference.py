@@ -57,7 +57,7 @@ class MaxInterference(Draw):
     def for_task(
         self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe
     ) -> InterferenceSampler:
-        return InterferenceSampler(rule=self, buckets=memory.buckets, stream=stream, probe=probe)
+        return InterferenceSampler(rule=self, memory=memory, stream=stream, probe=probe)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -65,7 +65,7 @@ class InterferenceSampler:
     """Goes through the cached frames in a new order each step, as often as it takes."""
 
     rule: MaxInterference
-    buckets: tuple[Bucket, ...]
+    memory: Memory
     stream: Stream
     probe: Probe
     measured: Measurements = field(default_factory=Measurements)
@@ -75,9 +75,12 @@ class InterferenceSampler:
     """Where a bucket's frames end among those of all buckets."""
 
     def __post_init__(self) -> None:
-        sizes = np.array([len(bucket.frames) for bucket in self.buckets], dtype=np.int64)
-        object.__setattr__(self, "ends", np.cumsum(sizes))
-        object.__setattr__(self, "frames", FlatFrames.of(self.buckets))
+        object.__setattr__(self, "ends", np.cumsum(self.memory.sizes()))
+        object.__setattr__(self, "frames", FlatFrames.of(self.memory))
+
+    @property
+    def buckets(self) -> tuple[Bucket, ...]:
+        return self.memory.buckets
 
     @property
     def is_fixed(self) -> bool:
@@ -99,7 +102,7 @@ class InterferenceSampler:
     def weights(self) -> Float[np.ndarray, "buckets"]:
         """Each bucket's share of the caches so far."""
         if not len(self.measured):
-            return uniform_over_frames(self.buckets)
+            return uniform_over_frames(self.memory)
         cached = [self._cached(step, now=step) for step in self.measured.by_step]
         counts = np.bincount(self._buckets_of(np.concatenate(cached)), minlength=len(self.buckets))
         return np.asarray(counts / counts.sum())

@@ -20,4 +20,6 @@ class NoDraw(Draw):
         self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe
     ) -> WeightedSampler:
         nothing = np.zeros(0)
-        return WeightedSampler(buckets=(), probabilities=nothing, priorities=nothing, stream=stream)
+        return WeightedSampler(
+            memory=Memory(), probabilities=nothing, priorities=nothing, stream=stream
+        )

@@ -8,18 +8,44 @@ A vector without length has no direction; its cosine with anything is 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 
-from phaser.core.memory import Prototype
+from phaser.core.memory import Memory, Prototype
 
 _NO_LENGTH = 1e-12
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Phases:
+    """The prototypes of some phases as arrays, a row for each."""
+
+    language: Float[np.ndarray, "phases language"]
+    vision: Float[np.ndarray, "phases vision"]
+    action: Float[np.ndarray, "phases action"]
+    motion: tuple[int, ...]
+    """The action dimensions that move the arm."""
+
+    @classmethod
+    def of(cls, prototypes: Sequence[Prototype]) -> Phases:
+        parts = {
+            part: np.stack([getattr(one, part) for one in prototypes]).astype(np.float64)
+            for part in ("language", "vision", "action")
+        }
+        return cls(**parts, motion=prototypes[0].motion)
+
+    @classmethod
+    def stored(cls, memory: Memory) -> Phases:
+        """All phases of a memory that is not empty."""
+        parts = {part: memory.stacked(part) for part in ("language", "vision", "action")}
+        return cls(**parts, motion=memory.buckets[0].prototype.motion)
+
+
 def context_overlap(
-    past: Sequence[Prototype],
-    current: Sequence[Prototype],
+    past: Phases,
+    current: Phases,
     *,
     language_share: float = 0.5,
     centre_vision: bool = False,
@@ -31,8 +57,8 @@ def context_overlap(
     may be negative, which would turn a large divergence into a low priority; "less alike than
     average" means no shared context, so S is then cut off at 0.
     """
-    language = cosines(_stack(past, "language"), _stack(current, "language"))
-    past_vision, current_vision = _stack(past, "vision"), _stack(current, "vision")
+    language = cosines(past.language, current.language)
+    past_vision, current_vision = past.vision, current.vision
     if centre_vision:
         centre = np.concatenate([past_vision, current_vision]).mean(axis=0)
         past_vision, current_vision = past_vision - centre, current_vision - centre
@@ -42,16 +68,16 @@ def context_overlap(
 
 
 def action_divergence(
-    past: Sequence[Prototype], current: Sequence[Prototype], *, motion_only: bool = False
+    past: Phases, current: Phases, *, motion_only: bool = False
 ) -> Float[np.ndarray, "past current"]:
     """D in [0, 1]: 0 for the same direction of motion, 1 for the opposite.
 
     `motion_only` leaves the gripper out: its constant command dominates a mean over all dimensions.
     """
-    past_action, current_action = _stack(past, "action"), _stack(current, "action")
+    past_action, current_action = past.action, current.action
     if motion_only:
-        past_action = past_action[:, list(past[0].motion)]
-        current_action = current_action[:, list(current[0].motion)]
+        past_action = past_action[:, list(past.motion)]
+        current_action = current_action[:, list(current.motion)]
     return 0.5 * (1 - cosines(past_action, current_action))
 
 
@@ -75,7 +101,3 @@ def cosines(
 def _directions(rows: Float[np.ndarray, "rows dims"]) -> Float[np.ndarray, "rows dims"]:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(lengths > _NO_LENGTH, rows / np.maximum(lengths, _NO_LENGTH), 0.0)
-
-
-def _stack(prototypes: Sequence[Prototype], part: str) -> Float[np.ndarray, "phases dims"]:
-    return np.stack([getattr(one, part) for one in prototypes]).astype(np.float64)

@@ -13,7 +13,7 @@ from phaser.core.memory import Memory, PreparedTask
 from phaser.core.ports import Draw, Probe
 from phaser.core.streams import Stream
 from phaser.routing.boltzmann import boltzmann
-from phaser.routing.priority import action_divergence, context_overlap, priority
+from phaser.routing.priority import Phases, action_divergence, context_overlap, priority
 from phaser.routing.samplers import (
     WeightedSampler,
     check_share,
@@ -63,7 +63,7 @@ class Routed(Draw):
         priorities = self._priorities(memory, task)
         probabilities = boltzmann(priorities, self.temperature)
         if self.weigh_by_size and memory.buckets:
-            probabilities = probabilities * uniform_over_frames(memory.buckets)
+            probabilities = probabilities * uniform_over_frames(memory)
             probabilities = probabilities / probabilities.sum()
         return mixed_sampler(
             memory,
@@ -76,15 +76,16 @@ class Routed(Draw):
     def _priorities(self, memory: Memory, task: PreparedTask) -> Float[np.ndarray, "buckets"]:
         if not memory.buckets:
             return np.zeros(0)
-        past = [bucket.prototype for bucket in memory.buckets]
+        new = Phases.of(task.prototypes)
+        past = Phases.stored(memory)
         scores = priority(
             context_overlap(
                 past,
-                task.prototypes,
+                new,
                 language_share=self.language_share,
                 centre_vision=self.centre_vision,
             ),
-            action_divergence(past, task.prototypes, motion_only=self.motion_only),
+            action_divergence(past, new, motion_only=self.motion_only),
             redundancy_penalty=self.redundancy_penalty,
         )
         if self.over_current_phases == "softmax":

@@ -20,7 +20,7 @@ from phaser.routing.flat_frames import FlatFrames
 class WeightedSampler:
     """Draws with replacement; the frames of a step depend on the stream and the step alone."""
 
-    buckets: tuple[Bucket, ...]
+    memory: Memory
     probabilities: Float[np.ndarray, "buckets"]
     priorities: Float[np.ndarray, "buckets"]
     """What the probabilities were made from, for the report."""
@@ -36,13 +36,17 @@ class WeightedSampler:
 
     def __post_init__(self) -> None:
         valid = np.isfinite(self.probabilities).all() and (self.probabilities >= 0).all()
-        if self.buckets and not (valid and abs(self.probabilities.sum() - 1) < 1e-6):
+        if self.memory.buckets and not (valid and abs(self.probabilities.sum() - 1) < 1e-6):
             raise BadInput(f"bucket probabilities {self.probabilities}; expected them to sum to 1")
         object.__setattr__(self, "edges", edges_of(self.probabilities))
-        sizes = np.array([len(bucket.frames) for bucket in self.buckets], dtype=np.int64)
+        sizes = self.memory.sizes()
         object.__setattr__(self, "sizes", sizes)
         object.__setattr__(self, "starts", np.cumsum(sizes) - sizes)
-        object.__setattr__(self, "frames", FlatFrames.of(self.buckets))
+        object.__setattr__(self, "frames", FlatFrames.of(self.memory))
+
+    @property
+    def buckets(self) -> tuple[Bucket, ...]:
+        return self.memory.buckets
 
     @property
     def is_fixed(self) -> bool:
@@ -70,7 +74,7 @@ class WeightedSampler:
         self, edges: Float[np.ndarray, "buckets"], count: int, step: int
     ) -> Sequence[FrameRef]:
         """The same by other probabilities."""
-        if not self.buckets:
+        if not len(self.sizes):
             return []
         uniforms = self.stream.uniforms(2 * count, step=step)
         chosen = edges.searchsorted(uniforms[:count], side="right")
@@ -85,9 +89,9 @@ def edges_of(probabilities: Float[np.ndarray, "buckets"]) -> Float[np.ndarray, "
     return np.asarray(cumulative / cumulative[-1:])
 
 
-def uniform_over_frames(buckets: Sequence[Bucket]) -> Float[np.ndarray, "buckets"]:
+def uniform_over_frames(memory: Memory) -> Float[np.ndarray, "buckets"]:
     """Bucket probabilities that make every stored frame equally likely."""
-    sizes = np.array([len(bucket.frames) for bucket in buckets], dtype=np.float64)
+    sizes = memory.sizes().astype(np.float64)
     return sizes / sizes.sum() if len(sizes) else sizes
 
 
@@ -100,9 +104,9 @@ def mixed_sampler(
     stream: Stream,
 ) -> WeightedSampler:
     """A sampler that gives `uniform_share` of the draws to all stored frames alike."""
-    uniform = uniform_over_frames(memory.buckets)
+    uniform = uniform_over_frames(memory)
     return WeightedSampler(
-        buckets=memory.buckets,
+        memory=memory,
         probabilities=(1 - uniform_share) * probabilities + uniform_share * uniform,
         priorities=priorities,
         stream=stream,

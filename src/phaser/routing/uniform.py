@@ -20,8 +20,8 @@ class Uniform(Draw):
         self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe
     ) -> WeightedSampler:
         return WeightedSampler(
-            buckets=memory.buckets,
-            probabilities=uniform_over_frames(memory.buckets),
+            memory=memory,
+            probabilities=uniform_over_frames(memory),
             priorities=np.zeros(len(memory.buckets)),
             stream=stream,
             uniform_share=1.0,
