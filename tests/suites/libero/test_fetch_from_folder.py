@@ -29,6 +29,14 @@ def test_assets_are_found_below_a_folder_and_copied(
     assert assets_folder("libero-goal") == (cache / "assets").resolve()
 
 
+def test_folders_of_single_suites_become_one(cache: Path, tmp_path: Path) -> None:
+    goal, long = assets_of("libero-goal"), assets_of("libero-10")
+    folder = written(tmp_path / "mine" / "goal_assets", goal).parent
+    written(folder / "long_assets", long)
+    assert fetch("--from", str(folder)) == 0
+    assert read(cache / "assets") == {**long, **goal}
+
+
 def test_without_names_the_suites_that_are_complete_are_copied(
     cache: Path, tmp_path: Path, capsys: Said
 ) -> None:

@@ -14,6 +14,7 @@ from hub_server import COMMIT, Hub
 from made_files import MESH, read
 
 from phaser.cli import main
+from phaser.core.locks import exclusive
 from phaser.suites.libero.assets import assets_folder
 from phaser.suites.libero.listing import ASSETS, DEMONSTRATIONS
 from phaser.suites.libero.published import demonstrations_folder
@@ -79,10 +80,12 @@ def test_a_second_call_asks_for_no_file_and_a_changed_file_is_mended(
     assert plate.read_bytes() == whole
 
 
-def test_a_broken_connection_is_taken_up_where_it_broke(hub: Hub, cache: Path) -> None:
-    hub.cut_at, hub.cut_times = 700, 3
+def test_a_connection_that_breaks_again_and_again_is_taken_up_where_it_broke(
+    hub: Hub, cache: Path
+) -> None:
+    hub.cut_at, hub.cut_times = 300, 6
     assert fetch(*GOAL) == 0
-    assert {start for _, start in hub.files_asked()} == {0, 700, 1400}
+    assert {start for _, start in hub.files_asked()} == {300 * cut for cut in range(7)}
     assert (cache / "assets" / PLATE).read_bytes() == MESH + PLATE.encode()
 
 
@@ -137,6 +140,19 @@ def test_a_killed_fetch_leaves_no_half_file_and_goes_on(hub: Hub, cache: Path) -
     assert path == name
     assert start > 10**6
     assert (demonstrations_folder("libero-goal") / Path(name).name).read_bytes() == content
+
+
+def test_one_call_at_a_time_which_removes_what_killed_ones_left(
+    hub: Hub, cache: Path, capsys: Said
+) -> None:
+    left = cache / "assets" / "scenes" / ".vis.msh.0.tmp"
+    left.parent.mkdir(parents=True)
+    left.touch()
+    with exclusive(cache / ".fetch.lock", what="a test"):
+        assert f"{cache} is in use by process" in refusal(capsys, *GOAL)
+    assert left.exists()
+    assert fetch(*GOAL) == 0
+    assert not left.exists()
 
 
 def test_what_an_earlier_call_left_damaged_is_fetched_anew(hub: Hub, cache: Path) -> None:
