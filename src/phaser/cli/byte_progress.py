@@ -1,4 +1,4 @@
-"""How many bytes have come, of how many: a bar on a terminal, plain lines in a pipe."""
+"""Progress in bytes: a bar on a terminal, plain lines in a pipe."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from phaser.cli.text_table import duration, file_size
 STEPS = 10
 """Lines for the whole, in a pipe."""
 NEAREST_S, FARTHEST_S = 1.0, 30.0
-"""How near to each other and how far apart such lines may be."""
+"""Seconds that must pass, and that may pass at most, between two such lines."""
 
 
 class ByteWatch:

@@ -79,7 +79,7 @@ def _absent(batch: Batch, watch: ByteWatch) -> tuple[Item, ...]:
 
 
 def _lines(batch: Batch, items: Sequence[Item]) -> list[str]:
-    """What will be fetched, before it is."""
+    """Say what will be fetched, before it is."""
     revision = f" at {batch.revision[:12]}" if batch.revision else ""
     files = f"{counted(len(batch.items), 'file')}, {file_size(batch.num_bytes)}"
     left = f"{counted(len(items), 'file')}, {file_size(sum(item.size for item in items))}"

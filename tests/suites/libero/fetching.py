@@ -26,7 +26,7 @@ def refusal(capsys: Said, *words: str) -> str:
 
 
 def of_suites(hub: Hub) -> dict[str, bytes]:
-    """What the two suites need of the hub's assets."""
+    """The part of the hub's assets that its two suites need."""
     left = (".gitattributes", "turbosquid_objects/of_no_suite_here/")
     everything = hub.repositories[ASSETS.name]
     return {path: content for path, content in everything.items() if not path.startswith(left)}

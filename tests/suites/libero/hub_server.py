@@ -16,7 +16,7 @@ LARGE = 1000
 
 
 class Hub:
-    """What the server holds, what it does wrong, and what it was asked."""
+    """The server's repositories, its faults, and a log of all requests."""
 
     def __init__(self, repositories: dict[str, dict[str, bytes]]) -> None:
         self.repositories = repositories

@@ -116,6 +116,15 @@ def test_a_hub_that_never_answers_is_given_up(
         assert "cannot reach" in refusal(capsys, *GOAL)
 
 
+def test_a_proxy_that_cannot_be_used_is_one_line(
+    hub: Hub, capsys: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", "carrier-pigeon://127.0.0.1:9")
+    said = refusal(capsys, *GOAL)
+    assert "the proxy of this machine cannot be used (" in said
+    assert "--from FOLDER" in said
+
+
 def test_offline_mode_and_a_missing_library_are_one_line(
     hub: Hub, capsys: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""What a hub lists is believed only after it was checked; digests are those of SHA-256 and git."""
+"""A listing is believed only after it was checked; digests are those of SHA-256 and git."""
 
 import ast
 import os

@@ -1,4 +1,4 @@
-"""Where LIBERO's meshes and textures are, and whether all that a suite draws is there.
+"""Find the folder with LIBERO's meshes and textures, and check that a suite has all it draws.
 
 Nothing is downloaded here: hf-libero would fetch missing assets while a simulator is built, and go
 on with a path that does not exist when it cannot. `phaser libero fetch` brings them, when asked.
@@ -106,7 +106,7 @@ def assets_folder(suite: str) -> Path:
 
 
 def candidates(suite: str) -> Iterator[Path]:
-    """Where to look, in order: the user's folder, what was fetched, hf-libero's own folder."""
+    """Folders to look in: first the user's own, then the cache, then that of hf-libero."""
     named = os.environ.get(VARIABLE)
     if named:
         root = Path(named)

@@ -15,7 +15,7 @@ _FORMS = {"SHA-256": re.compile(r"[0-9a-f]{64}"), "git SHA-1": re.compile(r"[0-9
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Digest:
-    """What a file's content must hash to."""
+    """The value that a file's content must hash to."""
 
     kind: str
     """`SHA-256`, or `git SHA-1`: git hashes the word blob and the size before the content."""
@@ -37,5 +37,5 @@ class Digest:
         return running.hexdigest()
 
     def fits(self, path: Path) -> bool:
-        """Whether a file on disk has this digest."""
+        """True if a file on disk has this digest."""
         return self.of(path) == self.value

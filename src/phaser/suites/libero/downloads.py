@@ -30,7 +30,7 @@ class HubOrigin:
     partial: Path
 
     def is_at(self, path: Path) -> bool:
-        """Whether a file on disk is already this one."""
+        """True if a file on disk is already this one, by size and digest."""
         return path.stat().st_size == self.file.size and self.file.digest.fits(path)
 
     def bring(self, target: Path, report: Report) -> None:
@@ -55,7 +55,7 @@ class HubOrigin:
         write_atomically(target, lambda temporary: os.replace(part, temporary))
 
     def _begin(self, part: Path, report: Report) -> int:
-        """How many bytes an earlier call left."""
+        """Count the bytes that an earlier call left."""
         with writing(part):
             part.parent.mkdir(parents=True, exist_ok=True)
             size = part.stat().st_size if part.exists() else 0

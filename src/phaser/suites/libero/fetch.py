@@ -1,4 +1,4 @@
-"""Bringing LIBERO's assets and demonstrations into the cache: what lacks, and only that."""
+"""Bring LIBERO's assets and demonstrations into the cache: only files that are missing there."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ PARTIAL = ".partial"
 
 
 class Origin(Protocol):
-    """Where a file comes from."""
+    """A place that a file comes from."""
 
     def is_at(self, path: Path) -> bool:
-        """Whether a file on disk is already this one, by its size and content."""
+        """True if a file on disk is already this one, by its size and content."""
 
     def bring(self, target: Path, report: Report) -> None:
         """Put the file to `target`, whole and checked, or raise and leave nothing there."""
@@ -35,7 +35,7 @@ class Item:
     """One file that is wanted."""
 
     path: str
-    """Where it belongs below its batch's folder, with slashes."""
+    """Its path below the folder of its batch, with slashes."""
     size: int
     origin: Origin
 
@@ -50,7 +50,7 @@ class Batch:
     """The commit on a hub; empty for a folder."""
     suites: tuple[str, ...]
     left_out: tuple[str, ...]
-    """Suites of which the source does not hold all, with what lacks."""
+    """One line per suite that the source does not hold completely: the files it lacks."""
     folder: Path
     items: tuple[Item, ...]
 

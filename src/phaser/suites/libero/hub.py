@@ -21,7 +21,7 @@ from phaser.suites.libero.listing import HubFile, Listing, Repository, checked_l
 EXTRA = "pip install 'phaser-vla[libero-fetch]'"
 TIMEOUT_S = 10.0
 PASSING = (408, 425, 429, 500, 502, 503, 504)
-"""Answers that the same question may get rid of."""
+"""Status codes after which the same request may succeed later."""
 INSTEAD = "or give a folder that has the files: --from FOLDER"
 
 
@@ -66,9 +66,13 @@ def listing(repository: Repository) -> Listing:
 
 @contextmanager
 def reading(repository: Repository, *, commit: str, path: str, start: int) -> Iterator[Answer]:
-    """Ask for a file from a byte on; the answer says from where on the server really sends it.
+    """Ask for a file from a byte on; the answer says from which byte on the server sends it.
 
-    A mistake on the way, also while the bytes are read, is raised as Interrupted.
+    repository: holds the file.
+    commit: the version of the repository, as its listing says.
+    path: of the file in the repository.
+    start: the first byte that is wanted; a server that knows no ranges sends from byte 0.
+    A connection that breaks, also while the bytes are read, raises Interrupted.
     """
     hub = _library()
     url = hub.hf_hub_url(
@@ -80,7 +84,7 @@ def reading(repository: Repository, *, commit: str, path: str, start: int) -> It
         headers["range"] = f"bytes={start}-"
     with (
         _explained(repository),
-        hub.get_session().stream(
+        _session().stream(
             "GET", url, headers=headers, timeout=TIMEOUT_S, follow_redirects=True
         ) as response,
     ):
@@ -93,7 +97,7 @@ def reading(repository: Repository, *, commit: str, path: str, start: int) -> It
 
 
 def address() -> str:
-    """Where the hub is."""
+    """The address of the hub."""
     return _endpoint() or str(_library().constants.ENDPOINT)
 
 
@@ -116,6 +120,17 @@ def _library() -> Any:
             f"huggingface_hub is not installed; run: {EXTRA}, {INSTEAD}"
         ) from error
     return hub
+
+
+def _session() -> Any:
+    """The HTTP client that huggingface_hub keeps; it reads the user's proxies when it is made."""
+    try:
+        return _library().get_session()
+    except (ImportError, ValueError) as error:
+        raise NoConnection(
+            f"the proxy of this machine cannot be used ({error}); "
+            f"correct HTTPS_PROXY or ALL_PROXY, {INSTEAD}"
+        ) from error
 
 
 def _file(declared: Any) -> HubFile:
@@ -154,7 +169,7 @@ def _explained(repository: Repository) -> Iterator[None]:
     """Turn what huggingface_hub and its HTTP library raise into one line."""
     hub = _library()
     # httpx up to huggingface_hub 1, httpx2 since: the client knows which it is from.
-    http = importlib.import_module(type(hub.get_session()).__module__.partition(".")[0])
+    http = importlib.import_module(type(_session()).__module__.partition(".")[0])
     try:
         yield
     except PhaserError:

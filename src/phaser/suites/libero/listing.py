@@ -1,4 +1,4 @@
-"""What a repository on a hub holds; nothing in it is believed before it was checked."""
+"""The files of a repository on a hub: their paths, sizes and digests, checked before use."""
 
 from __future__ import annotations
 
@@ -55,11 +55,16 @@ class Listing:
         return tuple(file for file in self.files if file.path.startswith(tuple(folders)))
 
     def at(self, path: str) -> HubFile | None:
+        """The file with a path, or none."""
         return next((file for file in self.files if file.path == path), None)
 
 
 def checked_listing(commit: str, files: Sequence[HubFile]) -> Listing:
-    """A listing in which no path occurs twice and no file is another one's folder."""
+    """A listing in which no path occurs twice and no file is another one's folder.
+
+    commit: the commit that the hub found behind the revision.
+    files: all files that the hub declares, each already checked by itself.
+    """
     paths = {file.path for file in files}
     folders = {str(parent) for path in paths for parent in PurePosixPath(path).parents}
     if len(paths) < len(files) or paths & folders or len(files) > MAX_FILES:

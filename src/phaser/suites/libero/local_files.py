@@ -16,11 +16,11 @@ from phaser.suites.libero.downloads import Report
 from phaser.suites.libero.published import demonstration_name, published_folder
 
 ASSET_PLACES = (".", "assets", "libero/assets", "libero/libero/assets")
-"""Where assets are below a folder: itself, hf-libero's package, a checkout of LIBERO."""
+"""Assets are in one of these below a folder: itself, hf-libero's package, a LIBERO checkout."""
 DEMONSTRATION_PLACES = (".", "datasets", "libero/datasets")
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 POINTER = b"version https://git-lfs"
-"""How a file begins that a clone without Git LFS has in place of a large one."""
+"""A clone without Git LFS has a text that begins so in place of each large file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,7 +30,7 @@ class FolderOrigin:
     path: Path
 
     def is_at(self, path: Path) -> bool:
-        """Whether a file on disk is already this one."""
+        """True if a file on disk is already this one, by size and SHA-256."""
         return path.stat().st_size == self.path.stat().st_size and sha256(path) == sha256(self.path)
 
     def bring(self, target: Path, report: Report) -> None:
@@ -66,13 +66,13 @@ class FolderOrigin:
 
 
 def holds_assets(folder: Path) -> bool:
-    """Whether a folder has assets at all, of whatever suite."""
+    """True if a folder has assets of any suite, complete or not."""
     places = (*SUBFOLDERS.values(), *ASSET_PLACES)
     return any((folder / place / "scenes").is_dir() for place in places)
 
 
 def assets_in(folder: Path, suite: str) -> tuple[Path, tuple[str, ...]]:
-    """The place below a folder that holds most of a suite's assets, and what lacks there."""
+    """The place below a folder that holds most of a suite's assets, and the files missing there."""
     places = [folder / place for place in (SUBFOLDERS.get(suite, "."), *ASSET_PLACES)]
     lacking = {place: missing_files(place, suite) for place in places if place.is_dir()}
     best = min(lacking, key=lambda place: len(lacking[place]))
@@ -92,7 +92,12 @@ def asset_files(place: Path, suite: str) -> dict[str, Path]:
 
 
 def demonstration_files(folder: Path, suite: str, tasks: tuple[str, ...]) -> dict[str, Path]:
-    """Files of a suite's tasks, by task; a task without a file is not in it."""
+    """Files of a suite's tasks, by task; a task without a file is not in it.
+
+    folder: has the files, or a folder of them by the suite's name, or a checkout's `datasets`.
+    suite: our name of the suite; published folders have an underscore in place of its dash.
+    tasks: names of the tasks to look for.
+    """
     places = [
         folder / place / part
         for place in DEMONSTRATION_PLACES

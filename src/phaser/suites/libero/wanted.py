@@ -1,4 +1,4 @@
-"""Which of LIBERO's files a user asks for, and where they come from: a hub, or a folder."""
+"""Plan a fetch: the files that a user asks for, and their sizes, on a hub or in a folder."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from phaser.suites.libero.tasks import SUITES, suite_named
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """What `phaser libero fetch` is asked for."""
+    """The choices of a user who calls `phaser libero fetch`."""
 
     suites: tuple[str, ...] = ()
     """None means all of a hub, and of a folder those that it holds completely."""
