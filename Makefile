@@ -9,6 +9,10 @@ STAMP := $(VENV)/.ready
 # Also pins what builds the package itself, not only what it runs on.
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# LIBERO's meshes, where they lie beside the checkout; elsewhere: phaser libero fetch.
+ifneq ($(wildcard ../shared/libero),)
+export PHASER_LIBERO_ASSETS ?= $(abspath ../shared/libero)
+endif
 PIP := $(BIN)/python -m pip install --quiet --quiet --no-compile
 
 help:
@@ -36,7 +40,7 @@ libero: $(VENV)/.libero
 
 $(VENV)/.libero: $(STAMP) requirements-libero.txt
 	@echo "setup: adding the LIBERO simulator"
-	@$(PIP) --editable '.[libero]'
+	@$(PIP) --editable '.[libero,libero-fetch]'
 	@$(PIP) --no-deps --requirement requirements-libero.txt
 	@touch $@
 

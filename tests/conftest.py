@@ -1,4 +1,8 @@
-"""Tests check array shapes at run time and keep to a cache folder of their own."""
+"""Tests check array shapes at run time and keep to a cache folder of their own.
+
+LIBERO's meshes are those of PHASER_LIBERO_ASSETS, else of ../shared/libero, else what the user has
+fetched; where none of them is, LIBERO's tests are skipped and say what they need.
+"""
 
 import os
 from pathlib import Path
@@ -6,6 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from jaxtyping import install_import_hook
+
+LIBERO_ASSETS = "PHASER_LIBERO_ASSETS"
+SHARED_ASSETS = Path(__file__).parents[2] / "shared" / "libero"
 
 # Before phaser is first imported: annotations of the algorithm's layers become checks.
 _CHECKED = ("core", "demos", "phases", "memory", "routing", "methods", "evaluation")
@@ -19,6 +26,12 @@ settings.load_profile("phaser")
 @pytest.fixture(scope="session", autouse=True)
 def _cache_of_this_test_run(tmp_path_factory: pytest.TempPathFactory) -> None:
     """One cache for all workers of a run, never the user's own."""
+    # Before the cache is exchanged: what the user has fetched is in the user's own.
+    from phaser.suites.libero.assets import fetched_assets
+
+    found = [folder for folder in (SHARED_ASSETS, fetched_assets()) if folder.is_dir()]
+    if found and not os.environ.get(LIBERO_ASSETS):
+        os.environ[LIBERO_ASSETS] = str(found[0].resolve())
     base = tmp_path_factory.getbasetemp()
     shared: Path = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     os.environ["PHASER_CACHE"] = str(shared / "phaser-cache")

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from phaser.training.batch import Batch
 
 from benchmarks import overhead, overhead_estimate
 from benchmarks.overhead_backbone import Backbone
@@ -19,7 +20,6 @@ from benchmarks.overhead_turns import SilentProbe, TimedProbe, Turn, take_turns
 from phaser.core.streams import Streams
 from phaser.methods.table import METHODS
 from phaser.routing.max_interference import MaxInterference
-from phaser.training.batch import Batch
 from phaser.training.fit import Fit
 
 SHORT = Fit(steps_per_task=4, batch_size=4)

@@ -16,7 +16,6 @@ from phaser.core.memory import Memory
 from phaser.core.ports import MeasuringSampler
 from phaser.core.streams import Streams
 from phaser.experiments import resume
-from phaser.training.learner import PolicyLearner
 from phaser.experiments.position import Position
 from phaser.experiments.resume import Checkpoints
 from phaser.methods.imagined import Imagined
@@ -26,6 +25,7 @@ from phaser.routing.max_interference import MaxInterference
 from phaser.testing.made_up import made_up_task
 from phaser.training.checkpoint import write_tensors
 from phaser.training.fit import Fit
+from phaser.training.learner import PolicyLearner
 from phaser.training.stream import learn_stream
 
 NAMES = ("lift", "push", "pour")

@@ -7,12 +7,12 @@ from torch import nn
 
 from phaser.core.memory import Memory
 from phaser.core.streams import Streams
-from phaser.training.learner import PolicyLearner
 from phaser.memory.reservoir import Reservoir
 from phaser.policies.tiny.network import FlowHead
 from phaser.testing.made_up import made_up_task
 from phaser.training.fit import Fit
 from phaser.training.frames import FrameTable, TaskFrames
+from phaser.training.learner import PolicyLearner
 
 TASKS = {name: made_up_task(name) for name in ("lift", "push", "pour")}
 FIT = Fit(steps_per_task=9, batch_size=8, checkpoint_every_steps=2)

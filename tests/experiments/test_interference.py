@@ -13,9 +13,9 @@ from scipy import stats
 
 from phaser.core.errors import BadInput
 from phaser.core.streams import Stream, Streams
-from phaser.training.interference import fresh_gradient, loss_increases
 from phaser.routing.max_interference import MaxInterference
 from phaser.training.fit import Fit
+from phaser.training.interference import fresh_gradient, loss_increases
 
 RATE = 0.05
 

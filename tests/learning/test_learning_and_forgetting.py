@@ -16,13 +16,13 @@ from phaser.core.memory import Memory, PreparedTask
 from phaser.core.policy import Observation
 from phaser.core.segmentation import Segmentation
 from phaser.core.streams import Streams
-from phaser.training.learner import PolicyLearner
 from phaser.methods.table import METHODS
 from phaser.policies.tiny.settings import Tiny
 from phaser.routing.nothing import NoDraw
 from phaser.routing.prototypes import prototypes
 from phaser.training.fit import Fit
 from phaser.training.frames import FrameTable, TaskFrames
+from phaser.training.learner import PolicyLearner
 from phaser.training.stream import learn_stream
 
 SIZE, MOVE_FRAMES, GRIP_FRAMES = 64, 8, 4

@@ -10,8 +10,8 @@ from small_policy import Small, finished, table
 from phaser.core.demonstration import FrameRef
 from phaser.core.memory import Memory
 from phaser.core.streams import Streams
-from phaser.methods.old_instructions import ASKED, asked_frames, tasks_in_scene
 from phaser.methods.imagined import IMAGINED, Imagined
+from phaser.methods.old_instructions import ASKED, asked_frames, tasks_in_scene
 from phaser.methods.penalty import BegunTask
 from phaser.methods.table import METHODS
 from phaser.testing.made_up import made_up_task

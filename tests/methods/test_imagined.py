@@ -13,14 +13,13 @@ from phaser.core.errors import BadInput
 from phaser.core.measurements import Measurements, Passes
 from phaser.core.memory import Memory
 from phaser.core.streams import Streams
-from phaser.training.learner import PolicyLearner
 from phaser.methods.imagined import BESIDE, IMAGINED, Imagined
-from phaser.methods.shifted_images import shifted
 from phaser.methods.penalty import BegunTask
 from phaser.methods.table import METHODS
 from phaser.testing.made_up import made_up_task
 from phaser.training.fit import Fit
 from phaser.training.frames import FrameTable
+from phaser.training.learner import PolicyLearner
 from phaser.training.stream import learn_stream
 
 STREAMS = Streams(0)

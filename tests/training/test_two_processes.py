@@ -15,11 +15,11 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from phaser.core.streams import Streams
-from phaser.training.learner import PolicyLearner
 from phaser.methods.table import METHODS
 from phaser.testing.made_up import made_up_task
 from phaser.training.fit import Fit
 from phaser.training.frames import FrameTable, TaskFrames
+from phaser.training.learner import PolicyLearner
 from phaser.training.stream import learn_stream
 
 SOURCE = Path(__file__).parents[2] / "src"

@@ -11,6 +11,7 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from phaser.cli.text_table import duration
 from phaser.experiments.events import (
     Event,
     Finished,
@@ -181,10 +182,3 @@ def evaluation_left(event: RolledOut) -> str:
 def _of(tallies: Any) -> str:
     pairs = list(tallies)
     return f"{sum(solved for solved, _ in pairs)}/{sum(tried for _, tried in pairs)}"
-
-
-def duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(5, 5 * round(seconds / 5))} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes / 60:.1f} h"

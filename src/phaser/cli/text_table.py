@@ -38,3 +38,11 @@ def file_size(num_bytes: float) -> str:
         if num_bytes < 999.95:
             return f"{num_bytes:.1f} {unit}"
     return f"{num_bytes / 1000:.1f} TB"
+
+
+def duration(seconds: float) -> str:
+    """Roughly, as a guess of the time left deserves: `15 s`, `4 min`, `2.5 h`."""
+    if seconds < 90:
+        return f"{max(5, 5 * round(seconds / 5))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes / 60:.1f} h"

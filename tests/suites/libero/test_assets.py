@@ -4,8 +4,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from made_files import assets_of, written
 
-from phaser.core.errors import BrokenFile, MissingDependency
+from phaser.core.errors import BadInput, BrokenFile, MissingDependency
 from phaser.suites.libero import assets
 from phaser.suites.libero.assets import VARIABLE, assets_folder, missing_files
 
@@ -66,21 +67,46 @@ def test_a_damaged_description_is_named(copied: Path) -> None:
         assets_folder(GOAL)
 
 
-def test_without_any_assets_the_variable_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_folders_are_searched_in_order_and_the_first_complete_one_is_taken(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv(VARIABLE, raising=False)
+    files = assets_of(GOAL)
+    package = written(tmp_path / "package" / "assets", files)
+    monkeypatch.setattr(assets, "package_folder", lambda: package.parent)
+    assert assets_folder(GOAL) == package
+    fetched = written(cache / "assets", files)
+    assert assets_folder(GOAL) == fetched
+    named = written(tmp_path / "named", files)
+    monkeypatch.setenv(VARIABLE, str(named))
+    assert assets_folder(GOAL) == named
+    (named / "scenes" / "vis.msh").unlink()
+    assert assets_folder(GOAL) == fetched
+
+
+def test_a_folder_that_is_named_and_not_there_is_a_mistake(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(cache / "assets", assets_of(GOAL))
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "typo"))
+    with pytest.raises(BadInput, match=f"{VARIABLE} names .*typo, which is no folder"):
+        assets_folder(GOAL)
+
+
+def test_without_any_assets_the_command_and_the_variable_are_named(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(assets, "package_folder", lambda: tmp_path)
-    with pytest.raises(MissingDependency, match=f"set {VARIABLE} to a folder"):
+    with pytest.raises(MissingDependency, match=f"set {VARIABLE} to a folder") as raised:
         assets_folder("libero-spatial")
+    assert "; run: phaser libero fetch --suites libero-spatial, or" in str(raised.value)
 
 
-def test_without_libero_one_line_installs_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv(VARIABLE, raising=False)
+def test_no_folder_of_one_machine_is_looked_into() -> None:
+    sources = Path(assets.__file__).parents[2].rglob("*.py")
+    assert not [path for path in sources if "shared/libero" in path.read_text()]
+
+
+def test_without_libero_one_line_installs_it(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingDependency, match="run: pip install --no-deps hf-libero"):
         assets_folder(GOAL)

@@ -66,7 +66,7 @@ def test_only_the_suite_that_is_asked_for_must_have_its_assets(
     lines = capsys.readouterr().out.splitlines()
     (line,) = (line for line in lines if line.startswith("missing"))
     assert "libero-spatial lacks" in line
-    assert f"set {assets.VARIABLE}" in line
+    assert "run: phaser libero fetch --suites libero-spatial, or set" in line
 
 
 def test_an_unknown_thing_is_no_failed_check(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,23 +1,25 @@
-"""Where LIBERO's meshes and textures are, and whether all that a suite draws is there.
+"""Find the folder with LIBERO's meshes and textures, and check that a suite has all it draws.
 
-Nothing is downloaded: hf-libero would fetch missing assets from a hub while a simulator is built,
-and go on with a path that does not exist when it cannot.
+Nothing is downloaded here: hf-libero would fetch missing assets while a simulator is built, and go
+on with a path that does not exist when it cannot. `phaser libero fetch` brings them, when asked.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-from phaser.core.errors import BrokenFile, MissingDependency
+from phaser.core.errors import BadInput, BrokenFile, MissingDependency
+from phaser.core.folders import cache_folder
 from phaser.suites.libero.tasks import suite_named
 
 VARIABLE = "PHASER_LIBERO_ASSETS"
-SHARED = Path("..", "shared", "libero")
 SUBFOLDERS = {"libero-goal": "goal_assets", "libero-10": "long_assets"}
+"""A folder that a user names may hold one folder of assets per suite, by these names."""
+FETCH = "phaser libero fetch"
 INSTALL = "pip install --no-deps hf-libero==0.1.4 robosuite==1.4.0 bddl==1.0.1"
 # LIBERO exchanges the files of these two textures by the style of the scene.
 STYLED = {"texplane", "tex-wall"}
@@ -87,7 +89,7 @@ NEEDED: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def assets_folder(suite: str) -> Path:
-    """The first folder that holds all files of a suite; never the hub."""
+    """The first folder that holds all files of a suite."""
     suite = suite_named(suite)
     lacking: dict[Path, tuple[str, ...]] = {}
     for folder in candidates(suite):
@@ -97,23 +99,47 @@ def assets_folder(suite: str) -> Path:
         lacking[folder] = missing
     # The folder that comes nearest is most likely the one that was meant.
     nearest = min(lacking, key=lambda folder: len(lacking[folder]))
-    missing = lacking[nearest]
-    more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
     raise MissingDependency(
-        f"{suite} lacks {missing[0]}{more} in {nearest}; put LIBERO's assets there, "
+        f"{suite} lacks {first_of(lacking[nearest])} in {nearest}; run: {FETCH} --suites {suite}, "
         f"or set {VARIABLE} to a folder that has them"
     )
 
 
-def candidates(suite: str) -> list[Path]:
-    """Where to look, best first: only the user's folder when one is named."""
+def candidates(suite: str) -> Iterator[Path]:
+    """Folders to look in: first the user's own, then the cache, then that of hf-libero."""
     named = os.environ.get(VARIABLE)
-    roots = [Path(named)] if named else [SHARED]
-    folders = [root / SUBFOLDERS[suite] for root in roots if suite in SUBFOLDERS]
     if named:
+        root = Path(named)
+        if not root.is_dir():
+            raise BadInput(f"{VARIABLE} names {root}, which is no folder; correct or unset it")
+        own = root / SUBFOLDERS.get(suite, ".")
         # A folder of assets itself, unless it holds one folder per suite.
-        return [folder for folder in folders if folder.is_dir()] or roots
-    return [*folders, package_folder() / "assets"]
+        yield own if own.is_dir() else root
+    yield fetched_assets()
+    yield package_folder() / "assets"
+
+
+def fetched_assets() -> Path:
+    """The folder in the cache that `phaser libero fetch` fills."""
+    return cache_folder() / "libero" / "assets"
+
+
+def folders_of(suite: str) -> tuple[str, ...]:
+    """Folders below the assets that hold all files of a suite, each with a slash at its end.
+
+    Objects have a folder each; scenes and articulated objects share meshes and textures.
+    """
+    objects = {
+        f"{pattern.format(name).rpartition('/')[0]}/"
+        for pattern in (_HOPE, _SCANNED, _TURBO)
+        for name in NEEDED[suite].get(pattern, ())
+    }
+    return ("articulated_objects/", "scenes/", "textures/", *sorted(objects))
+
+
+def first_of(missing: Sequence[str]) -> str:
+    """The first of some missing files, and how many more there are."""
+    return f"{missing[0]} and {len(missing) - 1} more" if len(missing) > 1 else missing[0]
 
 
 def package_folder() -> Path:
@@ -142,7 +168,7 @@ def _used_files(path: Path) -> Iterator[Path]:
     try:
         tree = ElementTree.parse(path)
     except ElementTree.ParseError as error:
-        raise BrokenFile(f"{path} is no XML ({error}); fetch LIBERO's assets anew") from error
+        raise BrokenFile(f"{path} is no XML ({error}); run: {FETCH}") from error
     geoms = list(tree.iter("geom"))
     materials = {geom.get("material") for geom in geoms}
     used = {geom.get("mesh") for geom in geoms} | {
