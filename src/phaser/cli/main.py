@@ -18,7 +18,7 @@ VERBS = {
     "record": ("phaser.cli.record", "record and encode demonstrations in advance"),
     "segment": ("phaser.cli.segment", "cut demonstrations from anywhere into named phases"),
     "phases": ("phaser.cli.phases", "measure phases: their lengths, and how two annotations agree"),
-    "memory": ("phaser.cli.memory", "show, verify, forget and export a replay memory"),
+    "memory": ("phaser.cli.memory", "show, verify, forget, repair and export a replay memory"),
     "libero": ("phaser.cli.libero", "fetch LIBERO's assets and published demonstrations"),
     "methods": ("phaser.cli.methods", "list the methods"),
     "presets": ("phaser.cli.presets", "list the presets"),

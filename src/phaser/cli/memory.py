@@ -1,4 +1,4 @@
-"""`phaser memory show|verify|forget|export`: look after a replay memory on disk."""
+"""`phaser memory show|verify|forget|repair|export`: look after a replay memory on disk."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ ACTIONS = {
     "show": ("phaser.cli.memory_show", "what a memory holds: tasks, phases, frames, bytes, age"),
     "verify": ("phaser.cli.memory_verify", "read every byte and name what is damaged"),
     "forget": ("phaser.cli.memory_forget", "remove a task or an episode, bytes and all"),
+    "repair": ("phaser.cli.memory_repair", "rebuild a missing manifest from the shards"),
     "export": ("phaser.cli.memory_export", "write the kept frames as a LeRobot v3.0 dataset"),
 }
 """Each action's module has `execute(arguments) -> exit code`."""
@@ -20,6 +21,7 @@ USAGE = """\
 usage: phaser memory show DIR [--pictures FILE.html] [--json]
        phaser memory verify DIR [--json]
        phaser memory forget DIR --task NAME [--episode N] [--yes] [--json]
+       phaser memory repair DIR [--json]
        phaser memory export DIR --to OUT [flags]
 """
 

@@ -12,8 +12,8 @@ from phaser.cli.memory_verify import check_files
 from phaser.cli.output import print_json
 from phaser.cli.text_table import counted, file_size, printable
 from phaser.core.errors import BadInput, BrokenFile, UnknownName
-from phaser.memory.manifest import StoredTask
 from phaser.memory.store import Forgotten, Store
+from phaser.memory.stored_task import StoredTask
 
 EPILOG = """\
 The file that held the frames is overwritten with zeros, synced and removed; of a task that keeps

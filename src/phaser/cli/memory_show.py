@@ -13,8 +13,8 @@ from phaser.cli.text_table import columns, counted, file_size, printable
 from phaser.core.errors import BadInput, UnknownName
 from phaser.core.files import write_text
 from phaser.core.memory import Bucket
-from phaser.memory.manifest import StoredTask
 from phaser.memory.store import Store
+from phaser.memory.stored_task import StoredTask
 from phaser.report.contact_sheet import PhaseSheet, TaskSheet, Thumbnail, contact_sheet
 
 PAGE = "contact-sheet.html"

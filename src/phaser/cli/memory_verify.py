@@ -43,7 +43,7 @@ def execute(arguments: Sequence[str]) -> int:
             for name, said in found.items()
         ]
         rows += [
-            (name, _size(store.path / name), "left by a killed process; the next writer clears it")
+            (name, _size(store.path / name), "not named by the manifest; left alone")
             for name in store.leftovers()
         ]
         print("\n".join(columns([("file", "size", "state"), *rows], right=(1,))), flush=True)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from phaser.core.errors import PhaserError
 from phaser.core.files import writing
 
+POLL_S = 0.05
+"""Between two tries to take a lock that another process holds."""
 SHOWN_BYTES = 200
 """How much of a lock file a message repeats; whoever wrote it, the line stays a line."""
 
@@ -21,12 +24,21 @@ class InUse(PhaserError):
 
 
 @contextmanager
-def exclusive(path: Path, *, what: str) -> Iterator[None]:
-    """Hold the lock file `path`, or raise InUse at once; `what` names the guarded thing.
+def exclusive(
+    path: Path,
+    *,
+    what: str,
+    wait_s: float = 0.0,
+    waiting: Callable[[str], None] | None = None,
+) -> Iterator[None]:
+    """Hold the lock file `path`, or raise InUse; `what` names the guarded thing.
 
     The file is there while the lock is held; one that a killed process left behind is taken over.
+
+    wait_s: how long to wait for another process that holds it.
+    waiting: told in one line when it comes to waiting.
     """
-    handle = _held(path, what)
+    handle = _held_in_time(path, what, wait_s, waiting)
     try:
         # For whoever is refused; the lock itself is in the kernel, not in these words.
         os.ftruncate(handle, 0)
@@ -36,6 +48,22 @@ def exclusive(path: Path, *, what: str) -> Iterator[None]:
         # Removed while held: whoever opened it before sees below that it is gone, and tries again.
         path.unlink(missing_ok=True)
         os.close(handle)
+
+
+def _held_in_time(
+    path: Path, what: str, wait_s: float, waiting: Callable[[str], None] | None
+) -> int:
+    until, told = time.monotonic() + wait_s, False
+    while True:
+        try:
+            return _held(path, what)
+        except InUse as error:
+            if time.monotonic() >= until:
+                raise
+            if not told and waiting is not None:
+                waiting(f"{str(error).partition(';')[0]}; waiting for up to {wait_s:g} s")
+            told = True
+            time.sleep(POLL_S)
 
 
 def _held(path: Path, what: str) -> int:

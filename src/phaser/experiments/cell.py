@@ -47,7 +47,7 @@ from phaser.training.material import TaskMaterial
 from phaser.training.phase_probe import phase_loss_rows
 from phaser.training.policy_sight import sight_of_policy
 from phaser.training.probe import PolicyProbe
-from phaser.training.stream import MethodState, TaskFinished, TaskStream
+from phaser.training.stream import TaskFinished, TaskStream
 
 STEPS, TRANSITIONS = "steps", "transitions"
 """Names in timing.json: how many training steps were made, and how many tasks learnt in a row."""
@@ -124,6 +124,7 @@ class Cell:
     def _begin(self) -> list[str]:
         """Start, or take up what an earlier process left; the stages of training that are done."""
         stages = [JOINT_ROW] if self.run.method.joint else [task.name for task in self.tasks]
+        self._finish_stored(stages)
         learnt = stages[: self.checkpoints.position.task_index]
         if self.checkpoints.is_begun:
             self.folder.go_on(self.run, learnt)
@@ -137,6 +138,16 @@ class Cell:
                 self.folder.weights(len(learnt) - 1, learnt[-1]), self.policy
             )
         return learnt
+
+    def _finish_stored(self, stages: Sequence[str]) -> None:
+        """Count a task as done that the memory holds: its process was killed right after that."""
+        position, shards = self.checkpoints.position, self.kept.shards()
+        index, budget = position.task_index, self.run.budget
+        if not self.checkpoints.is_begun or index >= len(stages) or stages[index] not in shards:
+            return
+        if budget is not None and not budget.is_total:
+            self.kept.restored(position.memory)
+        self.checkpoints.finish_task(self.folder.weights(index, stages[index]), shards)
 
     def _try_bytes(self) -> None:
         """Check that every task fills a budget in bytes, before the first is learnt."""
@@ -202,7 +213,7 @@ class Cell:
         every = self.run.evaluation.rollouts_per_task
         episodes = self._evaluate(JOINT_ROW, last, {task.name: every for task in self.tasks})
         self.folder.write_losses(self._losses(JOINT_ROW, last))
-        self.checkpoints.finish_task(self.folder.weights(0, JOINT_ROW), {}, MethodState())
+        self.checkpoints.finish_task(self.folder.weights(0, JOINT_ROW), {})
         self._report(JOINT_ROW, last, loss, episodes)
 
     def _after(self, index: int, finished: TaskFinished) -> None:
@@ -210,8 +221,16 @@ class Cell:
         name, spent = finished.task.task.name, self.checkpoints.spent
         spent.note(**{TRANSITIONS: 1, STEPS: self.steps_made})
         self._save(index, name)
-        made = self.materials[name]
+        self.folder.add_routing(name, finished)
+        episodes = self._evaluate(name, index, self._rollout_counts(index))
+        with spent.timed("probe_s"):
+            self.folder.write_losses(self._losses(name, index))
+        weights = self.folder.weights(index, name)
+        self.checkpoints.write_state(weights, finished.state)
+        # The memory comes last: it may make older tasks give way, so what was measured with them
+        # must be on disk by then. Once it holds the task, the task is done.
         with spent.timed("keep_s"):
+            made = self.materials[name]
             self.kept.add(made, finished.kept)
             self.frames.tasks.pop(name)
             if finished.kept.buckets:
@@ -221,12 +240,7 @@ class Cell:
                     contract=self.contract,
                     front_end=self.preparation.front_end,
                 )
-        self.folder.add_routing(name, finished)
-        episodes = self._evaluate(name, index, self._rollout_counts(index))
-        with spent.timed("probe_s"):
-            self.folder.write_losses(self._losses(name, index))
-        weights = self.folder.weights(index, name)
-        self.checkpoints.finish_task(weights, self.kept.shards(), finished.state)
+        self.checkpoints.finish_task(weights, self.kept.shards())
         self._report(name, index, finished.loss, episodes)
 
     def _save(self, index: int, name: str) -> None:

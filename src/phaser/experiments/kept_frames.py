@@ -11,7 +11,7 @@ from phaser import __version__
 from phaser.core.contract import Contract
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput, BrokenFile
-from phaser.core.memory import Bucket, Memory, PreparedTask
+from phaser.core.memory import Memory, PreparedTask
 from phaser.core.policy import FrontEnd
 from phaser.core.ports import SizeOf
 from phaser.core.streams import Stream
@@ -20,7 +20,7 @@ from phaser.memory.budget import Kept
 from phaser.memory.certificate import Row, phase_rows
 from phaser.memory.manifest import MANIFEST
 from phaser.memory.sample import NewTask
-from phaser.memory.store import Store
+from phaser.memory.store import Addition, Store
 from phaser.training.frames import TaskFrames
 from phaser.training.material import TaskMaterial
 from phaser.training.stored_frames import frames_in_store, stored_samples
@@ -59,26 +59,27 @@ class KeptFrames:
         return Memory(tuple(b for b in self._store.memory.buckets if b.phase.task in shards))
 
     def add(self, made: TaskMaterial, kept: Kept) -> None:
-        """Store a task's frames, unless a process that was killed did so already."""
+        """Store a task's frames; tasks that give way to it shrink in the same commit."""
         task, buckets = made.prepared.task, kept.buckets
         source = {"suite": self.run.suite_kind, "images_sha256": made.images_sha256["train"]}
         if not buckets:
-            return
-        if task.name in self.shards():
-            self._require_same(task.name, buckets, source)
             return
         if self._store is None:
             self._store = Store.create(self.path, about=_about(self.run))
         refs = [ref for bucket in buckets for ref in bucket.frames]
         samples = stored_samples(made.prepared.demos, made.train, refs)
-        new = NewTask(
-            task=task,
-            buckets=buckets,
-            sample_of=samples.__getitem__,
-            phases=phase_rows(made.prepared, buckets, self.run.method.keep),
-            source=source,
+        stays = kept.memory.by_task()
+        addition = Addition(
+            new=NewTask(
+                task=task,
+                buckets=buckets,
+                sample_of=samples.__getitem__,
+                phases=phase_rows(made.prepared, buckets, self.run.method.keep),
+                source=source,
+            ),
+            shrunk={name: stays[name] for name in kept.evicted},
         )
-        self._store = self._store.add(new, self.run.storage.image_codec)
+        self._store = self._store.add_planned(lambda now: addition, self.run.storage.image_codec)
 
     def rehearsed(
         self, made: TaskMaterial, kept: Kept, *, contract: Contract, front_end: FrontEnd | None
@@ -100,7 +101,10 @@ class KeptFrames:
             made, codec = material_of(task.task.name), self.run.storage.image_codec
 
             def size_of(ref: FrameRef) -> int:
-                if ref not in self._sizes:
+                if ref not in self._sizes and ref.task != task.task.name:
+                    assert self._store is not None
+                    self._sizes |= self._store.frame_bytes([ref])
+                elif ref not in self._sizes:
                     sample = stored_samples(made.prepared.demos, made.train, [ref])[ref]
                     self._sizes[ref] = Store.encoded_size(sample, codec)
                 return self._sizes[ref]
@@ -122,18 +126,6 @@ class KeptFrames:
         ]
         order = {task.name: place for place, task in enumerate(self.run.suite.tasks())}
         return sorted([*stored, *nothing], key=lambda row: order[row["task"]])
-
-    def _require_same(
-        self, task: str, buckets: Sequence[Bucket], source: Mapping[str, str]
-    ) -> None:
-        assert self._store is not None
-        [stored] = [one for one in self._store.tasks if one.name == task]
-        frames = [list(b.frames) for b in self._store.memory.buckets if b.phase.task == task]
-        if frames != [list(bucket.frames) for bucket in buckets] or dict(stored.source) != source:
-            raise BrokenFile(
-                f"{self.path} holds other frames of task {task!r} than this run keeps; "
-                "remove that folder, or begin again with another --out"
-            )
 
 
 def check_filled(run: Run, made: TaskMaterial, size_of: SizeOf, stream: Stream) -> None:

@@ -71,11 +71,15 @@ class Checkpoints:
             found = read_tensors(self._penalties / name, written)
         return MethodState.of(found)
 
-    def finish_task(self, weights: Path, memory: Mapping[str, str], state: MethodState) -> None:
-        """The task is learnt, kept and measured; what it left for the rules is written now."""
-        written: dict[str, str] = {}
+    def write_state(self, weights: Path, state: MethodState) -> None:
+        """Write what a task leaves for the rules, before the memory says that it is done."""
         if tensors := state.tensors():
-            written = {weights.name: write_tensors(self._penalties / weights.name, tensors)}
+            write_tensors(self._penalties / weights.name, tensors)
+
+    def finish_task(self, weights: Path, memory: Mapping[str, str]) -> None:
+        """The task is learnt, measured and kept."""
+        state = self._penalties / weights.name
+        written = {weights.name: sha256(state)} if state.exists() else {}
         self._commit(
             replace(
                 self.position,

@@ -1,6 +1,8 @@
-"""manifest.json: which tasks a memory holds, in order, and what each of its shards must be.
+"""manifest.json: which tasks a memory holds, in order, and what each of its files must be.
 
-The manifest is the commit point: a shard that it does not name does not exist. Its text has one
+The manifest is the commit point: a file that it does not name does not exist. Entries of tasks are
+kept in sealed segments beside it (`index/`), so that a memory of ten thousand tasks writes a few
+kilobytes when one more is added; the newest entries are in the manifest itself. Its text has one
 form only, so that any changed byte shows: what was read is written again and compared.
 """
 
@@ -9,93 +11,98 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.files import write_text
-from phaser.memory.codecs import ImageCodec
+from phaser.memory.index_segments import Segment, parsed_segment, read_segment
+from phaser.memory.stored_task import StoredTask, stored_task, task_line
 from phaser.memory.tensor_file import open_regular
 
 FORMAT = "phaser-memory"
-VERSION = 1
+VERSION = 2
 MANIFEST = "manifest.json"
 MAX_BYTES = 1 << 28
-SHARD_NAME = re.compile(r"[0-9]{3,9}-[a-z0-9-]{0,80}-[0-9a-f]{12}\.safetensors")
-_COUNTS = (
-    *("index", "frames", "bytes", "candidates"),
-    *("share", "shortfall", "redistributed", "forgotten"),
-)
-
-_TYPES = {
-    **dict.fromkeys(("name", "instruction", "shard", "sha256", "added"), str),
-    **dict.fromkeys(("num_bytes", "num_frames"), int),
-    **dict.fromkeys(("source", "codec"), dict),
-    "phases": list,
-}
+MAX_ABOUT = 1 << 20
+"""Characters of the description of a memory."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StoredTask:
-    """One task of a memory and the shard that holds its frames."""
+class Removal:
+    """A file that the commit took out of the memory; whoever writes next removes what is left."""
 
-    name: str
-    instruction: str
-    shard: str
-    """File name inside `tasks/`."""
+    file: str
+    erase: bool
+    """Overwritten with zeros first: its frames were forgotten, not evicted."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredState:
+    """Tensors that the rules of a method left for the next task."""
+
+    file: str
     num_bytes: int
     sha256: str
-    num_frames: int
-    added: str
-    """UTC, ISO 8601."""
-    source: Mapping[str, str]
-    codec: ImageCodec
-    phases: tuple[Mapping[str, Any], ...]
-    """Rows of the certificate; phases that hold no frame are listed with 0."""
-
-    def __post_init__(self) -> None:
-        # Nothing but a plain name of our own making: no separator, no dots that lead elsewhere.
-        if not SHARD_NAME.fullmatch(self.shard) or self.sha256[:12] != self.shard[-24:-12]:
-            raise BadInput(f"{self.shard!r} is no name of a shard with the hash {self.sha256!r}")
-        if not re.fullmatch("[0-9a-f]{64}", self.sha256):
-            raise BadInput(f"{self.sha256!r} is no SHA-256")
-        for row in self.phases:
-            _check_row(row, self.name)
-        indices = [row["index"] for row in self.phases]
-        if indices != sorted(set(indices)):
-            raise BadInput(f"task {self.name!r} lists its phases as {indices}")
-        held = sum(row["frames"] for row in self.phases)
-        if held != self.num_frames or held < 1:
-            raise BadInput(f"task {self.name!r} has {self.num_frames} frames, its phases {held}")
-
-    def holding(self) -> list[Mapping[str, Any]]:
-        """The phases that hold frames, in the order of the shard's rows."""
-        return [row for row in self.phases if row["frames"]]
-
-    def fields(self) -> dict[str, Any]:
-        """As the manifest writes it; dataclasses.asdict would copy a hundred thousand rows."""
-        own = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {**own, "codec": asdict(self.codec)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Manifest:
     """All that is true of a memory; a new one replaces it whenever a task comes or goes."""
 
+    folder: Path
     about: Mapping[str, Any]
-    tasks: tuple[StoredTask, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    tail: tuple[StoredTask, ...] = ()
+    """The newest tasks."""
+    next_number: int = 0
+    """The number of the next shard; numbers are never used again."""
+    removed: tuple[Removal, ...] = ()
+    state: StoredState | None = None
+    version: int = VERSION
+    """The version that was read; what is written is always the newest."""
+    _loaded: list[tuple[StoredTask, ...]] = field(default_factory=list, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        names = [task.name for task in self.tasks]
-        shards = [task.shard for task in self.tasks]
-        if len(set(names)) != len(names) or len(set(shards)) != len(shards):
+        names = [task.name for task in self.tail]
+        if len(set(names)) != len(names):
             raise BadInput(f"a memory with two tasks of one name among {names}")
+        if len(_line(self.about)) > MAX_ABOUT:
+            raise BadInput(f"a memory is described in at most {MAX_ABOUT} characters")
+
+    @property
+    def tasks(self) -> tuple[StoredTask, ...]:
+        """All tasks, oldest first; sealed entries are read when they are first asked for."""
+        if not self._loaded:
+            sealed = [task for one in self.segments for task in read_segment(self.folder, one)]
+            self._loaded.append((*sealed, *self.tail))
+        return self._loaded[0]
+
+    @property
+    def num_tasks(self) -> int:
+        return sum(one.num_tasks for one in self.segments) + len(self.tail)
+
+    @property
+    def num_frames(self) -> int:
+        sealed = sum(one.num_frames for one in self.segments)
+        return sealed + sum(task.num_frames for task in self.tail)
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of all shards."""
+        sealed = sum(one.shard_bytes for one in self.segments)
+        return sealed + sum(task.num_bytes for task in self.tail)
 
     def with_task(self, task: StoredTask) -> Manifest:
-        return replace(self, tasks=(*self.tasks, task))
+        known = {one.name for one in self.tasks}
+        if task.name in known:
+            raise BadInput(
+                f"{self.folder} already holds a task {task.name!r}; give this one another name, or "
+                "forget the stored one first"
+            )
+        return replace(self, tail=(*self.tail, task), next_number=self.next_number + 1, _loaded=[])
 
     def rows(self) -> list[dict[str, Any]]:
         """Rows of all phases, as the certificate wants them."""
@@ -107,31 +114,45 @@ class Manifest:
         return self._text(hashlib.sha256(blank.encode()).hexdigest())
 
     def _text(self, checksum: str) -> str:
+        lists = {
+            "removed": [_line({"file": one.file, "erase": one.erase}) for one in self.removed],
+            "segments": [_line(one.fields()) for one in self.segments],
+            "tasks": [task_line(task) for task in self.tail],
+        }
+        state = self.state
         fields = {
             "format": _line(FORMAT),
             "version": _line(VERSION),
             "checksum": _line(checksum),
             "about": _line(self.about),
-            "tasks": "[\n" + ",\n".join(_line(task.fields()) for task in self.tasks) + "\n]",
+            "next_number": _line(self.next_number),
+            "state": _line(
+                None
+                if state is None
+                else {"file": state.file, "num_bytes": state.num_bytes, "sha256": state.sha256}
+            ),
+            **{name: "[\n" + ",\n".join(lines) + "\n]" for name, lines in lists.items()},
         }
         return "{\n" + ",\n".join(f'"{key}": {value}' for key, value in fields.items()) + "\n}\n"
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    write_text(folder / MANIFEST, manifest.text())
+def write_manifest(manifest: Manifest) -> None:
+    text = manifest.text()
+    if len(text) > MAX_BYTES:
+        raise BadInput(f"a manifest of {len(text)} bytes; expected at most {MAX_BYTES}")
+    write_text(manifest.folder / MANIFEST, text)
 
 
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a memory, if every byte of it is as it was written."""
     path = folder / MANIFEST
-    handle = open_regular(path)
-    with os.fdopen(handle, "rb") as stream:
+    with os.fdopen(open_regular(path), "rb") as stream:
         raw = stream.read(MAX_BYTES + 1)
     if len(raw) > MAX_BYTES:
         raise BrokenFile(f"{path} is larger than {MAX_BYTES} bytes; restore it")
     try:
-        manifest = _parsed(json.loads(raw), path)
-        same = manifest.text().encode() == raw
+        manifest = _parsed(json.loads(raw), folder)
+        same = _written_again(manifest).encode() == raw
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, BadInput) as error:
         if isinstance(error, BrokenFile):
             raise
@@ -141,42 +162,77 @@ def read_manifest(folder: Path) -> Manifest:
     return manifest
 
 
-def _parsed(found: Any, path: Path) -> Manifest:
+def _parsed(found: Any, folder: Path) -> Manifest:
+    path = folder / MANIFEST
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise BrokenFile(f"{path} is not the manifest of a phaser memory; choose another folder")
-    if found.get("version") != VERSION:
+    version = found.get("version")
+    if version not in (1, VERSION):
         raise BrokenFile(
-            f"{path} is of format version {found.get('version')!r}, this phaser reads {VERSION}; "
+            f"{path} is of format version {version!r}, this phaser reads 1 and {VERSION}; "
             "install a newer phaser"
         )
-    tasks = []
-    for entry in found["tasks"]:
-        _check_types(entry)
-        codec, phases = ImageCodec(**entry["codec"]), tuple(entry["phases"])
-        tasks.append(StoredTask(**{**entry, "codec": codec, "phases": phases}))
     if not isinstance(found["about"], dict):
         raise BrokenFile(f"{path} has no description of its memory; restore it")
-    return Manifest(about=found["about"], tasks=tuple(tasks))
+    tail = tuple(stored_task(entry) for entry in found["tasks"])
+    if version == 1:
+        numbers = [int(task.shard.partition("-")[0]) for task in tail]
+        return Manifest(
+            folder=folder,
+            about=found["about"],
+            tail=tail,
+            next_number=max(numbers, default=-1) + 1,
+            version=1,
+        )
+    if type(found["next_number"]) is not int or found["next_number"] < 0:
+        raise BadInput(f"next_number is {found['next_number']!r}")
+    return Manifest(
+        folder=folder,
+        about=found["about"],
+        segments=tuple(parsed_segment(one) for one in found["segments"]),
+        tail=tail,
+        next_number=found["next_number"],
+        removed=tuple(_removal(one) for one in found["removed"]),
+        state=_state(found["state"]),
+    )
 
 
-def _check_types(entry: Any) -> None:
-    """JSON can hold anything anywhere; only what the fields are meant to be goes on."""
-    wrong = [name for name, kind in _TYPES.items() if type(entry[name]) is not kind]
-    rows = wrong or [row for row in entry["phases"] if type(row) is not dict]
-    if wrong or rows or set(entry) != set(_TYPES):
-        raise BadInput(f"a task with fields that are wrong, missing or unknown: {wrong or rows}")
-    texts = [entry["codec"]["name"], *entry["source"].values()]
-    if not all(type(text) is str for text in texts) or type(entry["codec"]["quality"]) is not int:
-        raise BadInput(f"task {entry['name']!r} has a source or codec that makes no sense")
+def _removal(entry: Any) -> Removal:
+    removal = Removal(**entry)
+    parts = removal.file.split("/")
+    plain = len(parts) == 2 and parts[0] in ("tasks", "index", "state") and parts[1][:1] != "."
+    plain = plain or removal.file == "budget.json"
+    if not plain or "\\" in removal.file or "\0" in removal.file or type(removal.erase) is not bool:
+        raise BadInput(f"{removal.file!r} is no file of a memory")
+    return removal
+
+
+def _state(entry: Any) -> StoredState | None:
+    if entry is None:
+        return None
+    state = StoredState(**entry)
+    expected = f"state/{state.sha256[:12]}.safetensors"
+    if state.file != expected or type(state.num_bytes) is not int:
+        raise BadInput(f"{state.file!r} is no state of a memory")
+    return state
+
+
+def _written_again(manifest: Manifest) -> str:
+    if manifest.version == VERSION:
+        return manifest.text()
+
+    def text(checksum: str) -> str:
+        fields = {
+            "format": _line(FORMAT),
+            "version": _line(1),
+            "checksum": _line(checksum),
+            "about": _line(manifest.about),
+            "tasks": "[\n" + ",\n".join(task_line(task) for task in manifest.tail) + "\n]",
+        }
+        return "{\n" + ",\n".join(f'"{key}": {value}' for key, value in fields.items()) + "\n}\n"
+
+    return text(hashlib.sha256(text("").encode()).hexdigest())
 
 
 def _line(value: Any) -> str:
     return json.dumps(value, sort_keys=True, allow_nan=False)
-
-
-def _check_row(row: Mapping[str, Any], task: str) -> None:
-    counts = [row[name] for name in _COUNTS if name in row]
-    if not all(type(count) is int and 0 <= count < 1 << 48 for count in counts):
-        raise BadInput(f"task {task!r} has a phase with the counts {counts}")
-    if not {"index", "label", "frames"} <= set(row) or not isinstance(row["label"], str):
-        raise BadInput(f"task {task!r} has a phase without index, label or frames")

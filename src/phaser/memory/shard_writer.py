@@ -6,12 +6,12 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int32
 
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
@@ -21,22 +21,14 @@ from phaser.memory.codecs import ImageCodec
 from phaser.memory.leaf_writer import LeafWriter, Piece, encode, image_form
 from phaser.memory.sample import NewTask, Sample
 from phaser.memory.sample_tree import LeafKind, Node, leaf_paths, split
+from phaser.memory.stored_task import StoredTask, check_texts
 from phaser.memory.tensor_file import header, in_writing_order, storable
 
 SHARD_FORMAT = "phaser-memory-shard"
-SHARD_VERSION = 1
-REF_BYTES = 12
-"""Episode, frame and phase, 32 bits each."""
+SHARD_VERSION = 2
+REF_BYTES = 20
+"""Episode (64 bits), frame, phase and rank (32 bits each)."""
 _PROTOTYPE = ("language", "vision", "action", "motion")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WrittenShard:
-    """What the manifest has to know of a shard."""
-
-    name: str
-    num_bytes: int
-    sha256: str
 
 
 def encoded_size(sample: Sample, codec: ImageCodec) -> int:
@@ -49,11 +41,10 @@ def encoded_size(sample: Sample, codec: ImageCodec) -> int:
     return total
 
 
-def write_task(
-    folder: Path, stem: str, new: NewTask, codec: ImageCodec
-) -> tuple[WrittenShard, list[int]]:
-    """Write the shard of a task; also the bytes that each bucket's rows take in it."""
+def write_task(folder: Path, stem: str, new: NewTask, codec: ImageCodec) -> StoredTask:
+    """Write the shard of a task; returns its entry for the manifest."""
     check_buckets(new)
+    rows = certificate_rows(new)
     refs = [ref for bucket in new.buckets for ref in bucket.frames]
     with ExitStack() as stack, writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -63,31 +54,68 @@ def write_task(
         for position, leaf in enumerate(leaves):
             pieces |= leaf.pieces(f"leaf.{position}")
             row_bytes += leaf.row_bytes()
-        text = shard_text(new.task.name, codec, node, [leaf.describe() for leaf in leaves])
-        written = write_pieces(folder, stem, pieces, text)
-    edges = np.cumsum([0, *(len(bucket.frames) for bucket in new.buckets)])[:-1]
-    return written, np.add.reduceat(row_bytes, edges).tolist()
+        edges = np.cumsum([0, *(len(bucket.frames) for bucket in new.buckets)])[:-1]
+        held = iter(np.add.reduceat(row_bytes, edges).tolist())
+        entry: dict[str, Any] = {
+            "name": new.task.name,
+            "instruction": new.task.instruction,
+            "num_frames": len(refs),
+            "added": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "source": dict(new.source),
+            "codec": codec,
+            "phases": tuple({**row, "bytes": next(held) if row["frames"] else 0} for row in rows),
+        }
+        text = shard_text(entry, node, [leaf.describe() for leaf in leaves])
+        return write_pieces(folder, stem, pieces, text, entry)
 
 
 def shard_text(
-    task: str, codec: ImageCodec, node: Node, leaves: Sequence[Mapping[str, Any]]
+    entry: Mapping[str, Any], node: Node, leaves: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
-    """What the header says beside the arrays."""
+    """What the header says beside the arrays: enough to write the task's entry anew."""
     description = {
         "format": SHARD_FORMAT,
         "version": SHARD_VERSION,
-        "task": task,
-        "codec": asdict(codec),
+        "task": entry["name"],
+        "codec": asdict(entry["codec"]),
+        "entry": {
+            "instruction": entry["instruction"],
+            "added": entry["added"],
+            "source": dict(entry["source"]),
+            "phases": list(entry["phases"]),
+        },
         "structure": node,
         "leaves": list(leaves),
     }
     return {"phaser": json.dumps(description, sort_keys=True, separators=(",", ":"))}
 
 
+def certificate_rows(new: NewTask) -> list[dict[str, Any]]:
+    """The certificate's rows of a new task, which must tell what the buckets hold."""
+    held = {bucket.phase.index: bucket for bucket in new.buckets}
+    rows = [{key: row[key] for key in row if key not in ("task", "bytes")} for row in new.phases]
+    if not rows:
+        return [
+            {"index": index, "label": bucket.phase.label, "frames": len(bucket.frames)}
+            for index, bucket in sorted(held.items())
+        ]
+    told = {(row["index"], row["label"], row["frames"]) for row in rows if row["frames"]}
+    if told != {(index, one.phase.label, len(one.frames)) for index, one in held.items()}:
+        raise BadInput(f"task {new.task.name!r}: the rows of its phases do not fit its buckets")
+    return rows
+
+
 def write_pieces(
-    folder: Path, stem: str, pieces: Mapping[str, Piece], text: Mapping[str, str]
-) -> WrittenShard:
-    """One file of these arrays; its name ends with the first digits of its SHA-256."""
+    folder: Path,
+    stem: str,
+    pieces: Mapping[str, Piece],
+    text: Mapping[str, str],
+    entry: Mapping[str, Any],
+) -> StoredTask:
+    """Write one file of these arrays; its name ends with the first digits of its SHA-256.
+
+    entry: all that the manifest says of the task but its file.
+    """
     specs = {name: piece.spec for name, piece in pieces.items()}
     start = header(specs, text)
 
@@ -108,12 +136,13 @@ def write_pieces(
     name = f"{stem}-{digest.hexdigest()[:12]}.safetensors"
     write_atomically(folder / name, write)
     num_bytes = len(start) + sum(spec.num_bytes for spec in specs.values())
-    return WrittenShard(name=name, num_bytes=num_bytes, sha256=digest.hexdigest())
+    return StoredTask(**entry, shard=name, num_bytes=num_bytes, sha256=digest.hexdigest())
 
 
 def check_buckets(new: NewTask) -> None:
     """Refuse frames of another task, frames kept twice, and prototypes that do not match."""
     name = new.task.name
+    check_texts(name, new.task.instruction, new.source)
     if not new.buckets:
         raise BadInput(f"task {name!r} leaves no frames; a memory stores only tasks that do")
     indices = [bucket.phase.index for bucket in new.buckets]
@@ -123,8 +152,12 @@ def check_buckets(new: NewTask) -> None:
         raise BadInput(f"task {name!r} was given buckets of another task")
     seen: set[tuple[int, int]] = set()
     for ref in (ref for bucket in new.buckets for ref in bucket.frames):
-        if ref.task != name or not (0 <= ref.demo < 1 << 31 and 0 <= ref.frame < 1 << 31):
-            raise BadInput(f"task {name!r} cannot keep {ref}")
+        in_range = -(1 << 63) <= ref.demo < 1 << 63 and 0 <= ref.frame < 1 << 31
+        if ref.task != name or not in_range:
+            raise BadInput(
+                f"task {name!r} cannot keep {ref}; expected an episode of at most 64 bits and a "
+                "frame number below 2**31"
+            )
         if (ref.demo, ref.frame) in seen:
             raise BadInput(f"task {name!r} keeps frame {ref.frame} of episode {ref.demo} twice")
         seen.add((ref.demo, ref.frame))
@@ -169,15 +202,13 @@ def _difference(
 def _ref_pieces(refs: Sequence[FrameRef], buckets: Sequence[Bucket]) -> dict[str, Piece]:
     counts = [len(bucket.frames) for bucket in buckets]
     phases = np.repeat([bucket.phase.index for bucket in buckets], counts)
+    ranks = np.concatenate([np.asarray(bucket.ranks, np.int32) for bucket in buckets])
     return {
-        "demo": Piece.of(_whole(ref.demo for ref in refs)),
-        "frame": Piece.of(_whole(ref.frame for ref in refs)),
+        "demo": Piece.of(np.fromiter((ref.demo for ref in refs), np.int64)),
+        "frame": Piece.of(np.fromiter((ref.frame for ref in refs), np.int32)),
         "phase": Piece.of(phases.astype(np.int32)),
+        "rank": Piece.of(ranks),
     }
-
-
-def _whole(values: Iterator[int]) -> Int32[np.ndarray, "count"]:
-    return np.fromiter(values, np.int32)
 
 
 def _prototype_pieces(buckets: Sequence[Bucket]) -> dict[str, Piece]:

@@ -1,4 +1,4 @@
-"""The memory on disk: a manifest, a certificate and one shard per task (docs/memory-format.md).
+"""The memory on disk: a manifest, its index and one shard per task (docs/memory-format.md).
 
 A `Store` is a view of one manifest and never changes; adding or forgetting a task writes a new
 manifest and returns a new view. Reading needs no lock and holds no file open, so views work in
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,28 +21,34 @@ import numpy as np
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput, BrokenFile, UnknownName
 from phaser.core.locks import exclusive
-from phaser.core.memory import Memory
+from phaser.core.memory import Bucket, BucketBlock, Memory
+from phaser.memory.certificate import certificate
 from phaser.memory.codecs import ImageCodec
-from phaser.memory.forget import without_episode
-from phaser.memory.manifest import MANIFEST, Manifest, StoredTask, read_manifest, write_manifest
+from phaser.memory.commit import committed
+from phaser.memory.index_segments import INDEX, check_segment
+from phaser.memory.manifest import MANIFEST, Manifest, Removal, read_manifest
 from phaser.memory.sample import NewTask, Sample
 from phaser.memory.shard import Shard
+from phaser.memory.shard_rows import with_buckets, without_episode
 from phaser.memory.shard_writer import encoded_size, write_task
 from phaser.memory.store_files import (
-    BUDGET,
     TASKS,
-    check_budget_file,
     check_empty,
-    check_own_folder,
+    check_file,
+    check_own_folders,
     check_shard_file,
+    clear,
     leftovers,
-    mend,
     new_stem,
-    overwrite,
-    write_budget,
 )
+from phaser.memory.stored_task import StoredTask
 
-__all__ = ["Forgotten", "NewTask", "Store"]
+__all__ = ["Addition", "Forgotten", "NewTask", "Store"]
+
+OPEN_SHARDS = 256
+"""Shards whose map stays open; the system allows some ten thousand maps per process."""
+WAIT_S = 600.0
+"""How long a writer waits for another one to finish."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -63,13 +69,22 @@ class Forgotten:
     """The shard that holds the rest of the task, if there is a rest."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Addition:
+    """A task that enters a memory, and older ones that give way to it."""
+
+    new: NewTask
+    shrunk: Mapping[str, Sequence[Bucket]] = field(default_factory=dict)
+    """By task, the buckets that stay of it."""
+
+
 @dataclass(frozen=True, eq=False)
 class Store:
     """One state of a memory folder."""
 
     path: Path
     manifest: Manifest
-    _shards: dict[str, Shard] = field(default_factory=dict, repr=False)
+    _shards: OrderedDict[str, Shard] = field(default_factory=OrderedDict, repr=False)
 
     @classmethod
     def create(cls, path: Path | str, *, about: Mapping[str, Any]) -> Store:
@@ -77,30 +92,25 @@ class Store:
         path = Path(path)
         if path.exists() and not path.is_dir():
             raise BadInput(f"{path} is a file; a memory needs a folder of its own")
-        manifest = Manifest(about=_as_json(about))
         with _alone(path):
             check_empty(path)
-            write_manifest(path, manifest)
-            write_budget(path, manifest)
+            committed(Manifest(folder=path, about=_as_json(about)))
         return cls.open(path)
 
     @classmethod
     def open(cls, path: Path | str, *, writing: bool = False) -> Store:
-        """A view of a memory: the manifest is checked, and that every shard is there whole.
+        """A view of a memory: the manifest is checked; shards are, when they are first used.
 
         `writing` also clears what a killed process left behind, as the next `add` would.
         """
         path = Path(path)
         if not os.path.lexists(path / MANIFEST):
             raise BrokenFile(f"{path} holds no memory: {MANIFEST} is not there; name its folder")
+        check_own_folders(path)
         if writing:
             with _alone(path):
-                mend(path, read_manifest(path))
-        manifest = read_manifest(path)
-        check_own_folder(path)
-        for task in manifest.tasks:
-            check_shard_file(path, task)
-        return cls(path, manifest)
+                clear(path, read_manifest(path))
+        return cls(path, read_manifest(path))
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -112,79 +122,105 @@ class Store:
 
     @property
     def num_frames(self) -> int:
-        return sum(task.num_frames for task in self.tasks)
+        return self.manifest.num_frames
 
     @property
     def num_bytes(self) -> int:
         """Bytes of all shards."""
-        return sum(task.num_bytes for task in self.tasks)
+        return self.manifest.num_bytes
+
+    def certificate(self) -> dict[str, Any]:
+        """What the memory holds, per phase, per task and in total."""
+        return certificate(self.manifest.rows())
 
     @cached_property
     def memory(self) -> Memory:
         """All buckets with their prototypes; frames are references, made when asked for."""
-        shards = [self.shard(task.name) for task in self.tasks]
-        return Memory(tuple(bucket for shard in shards for bucket in shard.buckets()))
+        return Memory.of_blocks(_block(str(self.path), task) for task in self.tasks)
 
     def files(self) -> list[str]:
         """Every file that belongs to this state, relative to the folder."""
-        return [MANIFEST, BUDGET, *(f"{TASKS}/{task.shard}" for task in self.tasks)]
+        state = self.manifest.state
+        return [
+            MANIFEST,
+            *(f"{INDEX}/{one.file}" for one in self.manifest.segments),
+            *([state.file] if state else []),
+            *(f"{TASKS}/{task.shard}" for task in self.tasks),
+        ]
 
     def leftovers(self) -> list[str]:
-        """Files that a killed writer left behind; the next one to write clears them."""
+        """Files of the folder that this state does not name."""
         found = leftovers(self.path, self.manifest)
         return [str(path.relative_to(self.path)) for path in found]
 
     def shard(self, task: str) -> Shard:
-        """The open shard of a task, mapped on first use."""
+        """The open shard of a task; the ones used last stay mapped."""
         if task not in self._shards:
-            entry = self._task(task)
-            self._shards[task] = Shard.open(self.path / TASKS / entry.shard, entry)
+            self._shards[task] = _open(str(self.path), self._task(task))
+            while len(self._shards) > OPEN_SHARDS:
+                self._shards.popitem(last=False)
+        self._shards.move_to_end(task)
         return self._shards[task]
 
     def read(self, refs: Sequence[FrameRef]) -> list[Sample]:
         """The samples of these frames, in this order; a frame may be asked for twice."""
         refs = list(refs)
-        positions: dict[str, list[int]] = {}
-        for position, ref in enumerate(refs):
-            positions.setdefault(ref.task, []).append(position)
         samples: list[Sample] = [None] * len(refs)
-        for task, places in positions.items():
+        for task, places in _by_task(refs).items():
             shard = self.shard(task)
-            rows = shard.rows(
-                np.array([refs[place].demo for place in places]),
-                np.array([refs[place].frame for place in places]),
-            )
+            rows = _rows(shard, [refs[place] for place in places])
             for place, sample in zip(places, shard.samples(rows.tolist()), strict=True):
                 samples[place] = sample
         return samples
 
+    def frame_bytes(self, refs: Sequence[FrameRef]) -> dict[FrameRef, int]:
+        """Encoded bytes of stored frames."""
+        refs = list(refs)
+        found: dict[FrameRef, int] = {}
+        for task, places in _by_task(refs).items():
+            shard = self.shard(task)
+            own = [refs[place] for place in places]
+            sizes = shard.row_bytes()[_rows(shard, own)]
+            found |= zip(own, sizes.tolist(), strict=True)
+        return found
+
     def add(self, new: NewTask, codec: ImageCodec) -> Store:
-        """Store a finished task: shard, then manifest, then certificate."""
-        with _alone(self.path):
+        """Store a finished task: its shard, then the manifest, which commits it."""
+        return self.add_planned(lambda now: Addition(new=new), codec)
+
+    def add_planned(
+        self,
+        plan: Callable[[Store], Addition],
+        codec: ImageCodec,
+        *,
+        waiting: Callable[[str], None] | None = None,
+    ) -> Store:
+        """Store a task within what the memory holds now, which another process may have changed.
+
+        plan: says what enters and what gives way, given the newest state.
+        waiting: told in one line when another process has to finish first.
+        """
+        with _alone(self.path, waiting):
             manifest = read_manifest(self.path)
-            mend(self.path, manifest)
-            if new.task.name in [task.name for task in manifest.tasks]:
+            clear(self.path, manifest)
+            now = Store(self.path, manifest)
+            addition = plan(now)
+            if addition.new.task.name in {task.name for task in manifest.tasks}:
                 raise BadInput(
-                    f"{self.path} already holds a task {new.task.name!r}; "
+                    f"{self.path} already holds a task {addition.new.task.name!r}; "
                     "give this one another name, or forget the stored one first"
                 )
-            rows = _phase_rows(new)
-            stem = new_stem(manifest, new.task.name)
-            written, sizes = write_task(self.path / TASKS, stem, new, codec)
-            held = iter(sizes)
-            task = StoredTask(
-                name=new.task.name,
-                instruction=new.task.instruction,
-                shard=written.name,
-                num_bytes=written.num_bytes,
-                sha256=written.sha256,
-                num_frames=sum(row["frames"] for row in rows),
-                added=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-                source=dict(new.source),
-                codec=codec,
-                phases=tuple({**row, "bytes": next(held) if row["frames"] else 0} for row in rows),
-            )
-            _commit(self.path, manifest.with_task(task))
+            changed = {
+                name: with_buckets(now.shard(name), buckets)
+                for name, buckets in addition.shrunk.items()
+            }
+            stem = new_stem(manifest, addition.new.task.name)
+            task = write_task(self.path / TASKS, stem, addition.new, codec)
+            gone = [
+                Removal(file=f"{TASKS}/{now._task(name).shard}", erase=False) for name in changed
+            ]
+            done = committed(manifest, new=task, changed=changed, removed=gone)
+            clear(self.path, done)
         return Store.open(self.path)
 
     def verify(self) -> None:
@@ -195,14 +231,18 @@ class Store:
 
     def verify_file(self, name: str) -> None:
         """Read every byte of one of `files()`; BrokenFile says what is not as it was written."""
+        folder, _, rest = name.partition("/")
         if name == MANIFEST:
             read_manifest(self.path)
-        elif name == BUDGET:
-            check_budget_file(self.path, self.manifest)
+        elif folder == INDEX:
+            (segment,) = (one for one in self.manifest.segments if one.file == rest)
+            check_segment(self.path, segment)
+        elif (state := self.manifest.state) is not None and name == state.file:
+            check_file(self.path / name, state.num_bytes, state.sha256)
         else:
-            (task,) = (one for one in self.tasks if name == f"{TASKS}/{one.shard}")
+            (task,) = (one for one in self.tasks if one.shard == rest)
             check_shard_file(self.path, task, whole=True)
-            Shard.open(self.path / TASKS / task.shard, task).samples([0])
+            Shard.open(self.path / name, task).samples([0])
 
     def forget(self, *, task: str, episode: int | None = None) -> Forgotten:
         """Remove a task, or one episode of it, so that its bytes are in no file of the folder.
@@ -211,16 +251,14 @@ class Store:
         """
         with _alone(self.path):
             manifest = read_manifest(self.path)
-            mend(self.path, manifest)
+            clear(self.path, manifest)
             now = Store(self.path, manifest)
             old = now._task(task)
             check_shard_file(self.path, old, whole=True)
             rest = None if episode is None else without_episode(now.shard(task), episode)
-            tasks = [rest if one is old else one for one in manifest.tasks]
-            _commit(
-                self.path, replace(manifest, tasks=tuple(one for one in tasks if one is not None))
-            )
-            overwrite(self.path / TASKS / old.shard)
+            removal = Removal(file=f"{TASKS}/{old.shard}", erase=True)
+            done = committed(manifest, changed={task: rest}, removed=[removal])
+            clear(self.path, done)
         return Forgotten(
             store=Store.open(self.path),
             task=task,
@@ -242,11 +280,35 @@ class Store:
         raise UnknownName("task", name, [task.name for task in self.tasks])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Store, (self.path, self.manifest)
+        return Store, (self.path, replace(self.manifest, _loaded=[]))
 
 
-def _alone(path: Path) -> Any:
-    return exclusive(path / ".lock", what="the memory")
+def _alone(path: Path, waiting: Callable[[str], None] | None = None) -> Any:
+    return exclusive(path / ".lock", what="the memory", wait_s=WAIT_S, waiting=waiting)
+
+
+def _open(folder: str, task: StoredTask) -> Shard:
+    return Shard.open(Path(folder) / TASKS / task.shard, task)
+
+
+@lru_cache(maxsize=1 << 17)
+def _block(folder: str, task: StoredTask) -> BucketBlock:
+    """The buckets of a shard. A shard never changes, so they are read once per process."""
+    return BucketBlock.of(_open(folder, task).buckets())
+
+
+def _by_task(refs: Sequence[FrameRef]) -> dict[str, list[int]]:
+    places: dict[str, list[int]] = {}
+    for place, ref in enumerate(refs):
+        places.setdefault(ref.task, []).append(place)
+    return places
+
+
+def _rows(shard: Shard, refs: Sequence[FrameRef]) -> np.ndarray:
+    return shard.rows(
+        np.array([ref.demo for ref in refs], np.int64),
+        np.array([ref.frame for ref in refs], np.int64),
+    )
 
 
 def _as_json(about: Mapping[str, Any]) -> dict[str, Any]:
@@ -255,23 +317,3 @@ def _as_json(about: Mapping[str, Any]) -> dict[str, Any]:
     except (TypeError, ValueError) as error:
         raise BadInput(f"a memory is described in plain JSON; found {about!r} ({error})") from error
     return made
-
-
-def _commit(path: Path, manifest: Manifest) -> None:
-    write_manifest(path, manifest)
-    write_budget(path, manifest)
-
-
-def _phase_rows(new: NewTask) -> list[dict[str, Any]]:
-    """The certificate's rows of a new task, which must tell what the buckets hold."""
-    held = {bucket.phase.index: bucket for bucket in new.buckets}
-    rows = [{key: row[key] for key in row if key not in ("task", "bytes")} for row in new.phases]
-    if not rows:
-        return [
-            {"index": index, "label": bucket.phase.label, "frames": len(bucket.frames)}
-            for index, bucket in sorted(held.items())
-        ]
-    told = {(row["index"], row["label"], row["frames"]) for row in rows if row["frames"]}
-    if told != {(index, one.phase.label, len(one.frames)) for index, one in held.items()}:
-        raise BadInput(f"task {new.task.name!r}: the rows of its phases do not fit its buckets")
-    return rows

@@ -3,135 +3,129 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import stat
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from phaser.core.errors import BadInput, BrokenFile
-from phaser.core.files import write_text, writing
-from phaser.memory.certificate import certificate
-from phaser.memory.manifest import MANIFEST, SHARD_NAME, Manifest, StoredTask
+from phaser.core.files import writing
+from phaser.memory.index_segments import INDEX, SEGMENT_NAME
+from phaser.memory.manifest import MANIFEST, Manifest
+from phaser.memory.stored_task import SHARD_NAME, StoredTask
 from phaser.memory.tensor_file import open_regular
 
-BUDGET = "budget.json"
-TASKS = "tasks"
+TASKS, STATE = "tasks", "state"
+FOLDERS = (TASKS, INDEX, STATE)
+CERTIFICATE_V1 = "budget.json"
+"""Version 1 wrote the certificate beside the manifest; now it is computed from it."""
 _BLOCK = 1 << 20
 _SLUG_LENGTH = 40
 _TEMPORARY = re.compile(r"\..+\.tmp")
+_STATE_NAME = re.compile(r"[0-9a-f]{12}\.safetensors")
+_NAMES = {TASKS: SHARD_NAME, INDEX: SEGMENT_NAME, STATE: _STATE_NAME}
 
 
 def new_stem(manifest: Manifest, task: str) -> str:
     """The start of a shard's name: its number, and the task's name as far as a file can bear it."""
-    numbers = [int(task.shard.partition("-")[0]) for task in manifest.tasks]
     slug = re.sub("[^a-z0-9]+", "-", task.lower())[:_SLUG_LENGTH].strip("-")
-    return f"{max(numbers, default=-1) + 1:03d}-{slug}"
-
-
-def write_budget(folder: Path, manifest: Manifest) -> None:
-    write_text(folder / BUDGET, _budget_text(certificate(manifest.rows())))
-
-
-def check_budget_file(folder: Path, manifest: Manifest) -> None:
-    """A certificate that no byte was changed in, and that counts what the manifest counts.
-
-    Words and sums may be those of the version that wrote it; the counts of the phases may not.
-    """
-    raw = _content(folder / BUDGET)
-    try:
-        fields = json.loads(raw)
-        del fields["checksum"]
-        whole = _budget_text(fields).encode() == raw
-        same = fields["frames_per_phase"] == manifest.rows()
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        whole = same = False
-    if not whole or not same:
-        raise BrokenFile(
-            f"{folder / BUDGET} was changed, or does not say what the manifest says; "
-            "opening the memory for writing makes it anew"
-        )
-
-
-def _budget_text(fields: Mapping[str, Any]) -> str:
-    """One form only: a line per phase, keys in order, its own hash inside."""
-    rows = ",\n".join(json.dumps(row, sort_keys=True) for row in fields["frames_per_phase"])
-    lines = {key: json.dumps(fields[key], sort_keys=True) for key in fields}
-    lines |= {"frames_per_phase": f"[\n{rows}\n]"}
-
-    def text(checksum: str) -> str:
-        marked = {**lines, "checksum": json.dumps(checksum)}
-        return "{\n" + ",\n".join(f'"{key}": {marked[key]}' for key in sorted(marked)) + "\n}\n"
-
-    return text(hashlib.sha256(text("").encode()).hexdigest())
+    return f"{manifest.next_number:03d}-{slug}"
 
 
 def check_shard_file(folder: Path, task: StoredTask, *, whole: bool = False) -> None:
     """A plain file of the declared size, in a plain folder; `whole` compares its hash as well."""
-    path = folder / TASKS / task.shard
-    handle = open_regular(path)
-    with os.fdopen(handle, "rb") as stream:
+    check_file(folder / TASKS / task.shard, task.num_bytes, task.sha256 if whole else None)
+
+
+def check_file(path: Path, num_bytes: int, sha256: str | None) -> None:
+    """Refuse a file that is not plain, not of this size or, where it is given, of this hash."""
+    with os.fdopen(open_regular(path), "rb") as stream:
         size = os.fstat(stream.fileno()).st_size
-        if size != task.num_bytes:
+        if size != num_bytes:
             raise BrokenFile(
-                f"{path} has {size} bytes, the manifest declares {task.num_bytes}; restore it"
+                f"{path} has {size} bytes, the manifest declares {num_bytes}; restore it"
             )
-        if not whole:
+        if sha256 is None:
             return
         digest = hashlib.sha256()
         while block := stream.read(_BLOCK):
             digest.update(block)
-    if digest.hexdigest() != task.sha256:
+    if digest.hexdigest() != sha256:
         raise BrokenFile(f"{path} was changed after it was written; restore it")
 
 
-def check_own_folder(folder: Path) -> None:
-    """Refuse a link in the place of the shards' folder: it would lead reading and removal away."""
-    if (folder / TASKS).is_symlink():
-        raise BrokenFile(f"{folder / TASKS} is a link; a memory holds its own files")
+def check_own_folders(folder: Path) -> None:
+    """Refuse a link in the place of a folder: it would lead reading and removal away."""
+    for name in FOLDERS:
+        if (folder / name).is_symlink():
+            raise BrokenFile(f"{folder / name} is a link; a memory holds its own files")
 
 
 def check_empty(folder: Path) -> None:
-    """Refuse a folder that holds a memory, or anything else that is not ours."""
+    """Refuse a folder that holds a memory, parts of one, or anything else that is not ours."""
     if os.path.lexists(folder / MANIFEST):
         raise BadInput(f"{folder} already holds a memory; open it, or choose another folder")
-    ours = {TASKS, BUDGET, ".lock"}
-    for found in sorted(folder.iterdir()):
-        if found.name not in ours and not _TEMPORARY.fullmatch(found.name):
+    check_own_folders(folder)
+    found = [path for name in (TASKS, INDEX, STATE) for path in _named(folder / name, _NAMES[name])]
+    if found:
+        shards = [path.name for path in found if path.parent.name == TASKS]
+        shown = ", ".join(shards[:3]) + (", …" if len(shards) > 3 else "")
+        raise BadInput(
+            f"{folder} has no {MANIFEST}, but {len(shards)} shards of stored tasks ({shown}): a "
+            "copy that was cut off? Restore the manifest, or rebuild it from the shards: "
+            f"phaser memory repair {folder}"
+        )
+    ours = {*FOLDERS, CERTIFICATE_V1, ".lock"}
+    for entry in sorted(folder.iterdir()):
+        if entry.name not in ours and not _TEMPORARY.fullmatch(entry.name):
             raise BadInput(
-                f"{folder} holds {found.name!r}, which is no part of a memory; "
+                f"{folder} holds {entry.name!r}, which is no part of a memory; "
                 "choose a new or empty folder"
             )
 
 
 def leftovers(folder: Path, manifest: Manifest) -> list[Path]:
-    """Files that a killed writer left: temporaries, and shards that the manifest does not name."""
-    check_own_folder(folder)
-    named = {task.shard for task in manifest.tasks}
-    places = [(folder, _TEMPORARY), (folder / TASKS, _TEMPORARY), (folder / TASKS, SHARD_NAME)]
-    return [
-        found
-        for place, pattern in places
-        for found in (sorted(place.iterdir()) if place.is_dir() else ())
-        if pattern.fullmatch(found.name)
-        and found.name not in named
-        and stat.S_ISREG(found.lstat().st_mode)
+    """Files of a memory that its manifest does not name: a killed writer left them."""
+    check_own_folders(folder)
+    named = {f"{TASKS}/{task.shard}" for task in manifest.tasks}
+    named |= {f"{INDEX}/{one.file}" for one in manifest.segments}
+    if manifest.state is not None:
+        named.add(manifest.state.file)
+    ours = [
+        path
+        for name in FOLDERS
+        for path in _named(folder / name, _NAMES[name])
+        if f"{name}/{path.name}" not in named
     ]
+    return [*temporaries(folder), *ours]
 
 
-def mend(folder: Path, manifest: Manifest) -> None:
-    """Clear what a killed writer left, and make the certificate say what the manifest says."""
-    for found in leftovers(folder, manifest):
-        overwrite(found)
-    try:
-        check_budget_file(folder, manifest)
-    except BrokenFile:
-        write_budget(folder, manifest)
+def temporaries(folder: Path) -> list[Path]:
+    """Files on their way that no process will finish, if nobody writes now."""
+    places = [folder, *(folder / name for name in FOLDERS)]
+    return [path for place in places for path in _named(place, _TEMPORARY)]
 
 
-def overwrite(path: Path) -> None:
+def clear(folder: Path, manifest: Manifest) -> None:
+    """Remove what the manifest says is gone, and files on their way of a writer that was killed.
+
+    Only while nobody else writes. Shards that no manifest names are left alone: a manifest from a
+    backup may be older than they are.
+    """
+    for path in temporaries(folder):
+        erase(path)
+    for one in manifest.removed:
+        path = folder / one.file
+        if not os.path.lexists(path):
+            continue
+        if one.erase:
+            erase(path)
+        else:
+            with writing(path):
+                path.unlink()
+
+
+def erase(path: Path) -> None:
     """Write zeros over a file, sync them, and only then remove its name."""
     with writing(path):
         handle = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -144,6 +138,12 @@ def overwrite(path: Path) -> None:
         path.unlink()
 
 
-def _content(path: Path) -> bytes:
-    with os.fdopen(open_regular(path), "rb") as stream:
-        return stream.read()
+def _named(place: Path, pattern: re.Pattern[str]) -> list[Path]:
+    """Plain files of a folder whose names have this form."""
+    if not place.is_dir():
+        return []
+    return [
+        path
+        for path in sorted(place.iterdir())
+        if pattern.fullmatch(path.name) and stat.S_ISREG(path.lstat().st_mode)
+    ]

@@ -15,7 +15,7 @@ import os
 import stat
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,11 @@ class TensorFile:
     text: Mapping[str, str]
     version: Version
     """What changes when the file is replaced or written to."""
+    content: mmap.mmap | None = field(default=None, repr=False)
+
+    def is_whole(self) -> bool:
+        """False once the mapped file was overwritten with zeros."""
+        return self.content is None or self.content[: _LENGTH.size] != bytes(_LENGTH.size)
 
 
 def storable(dtype: np.dtype[Any]) -> bool:
@@ -110,7 +115,10 @@ def open_tensor_file(path: Path, *, num_bytes: int) -> TensorFile:
     if not isinstance(text, dict) or not all(isinstance(value, str) for value in text.values()):
         raise _broken(path, "its metadata is not text")
     return TensorFile(
-        arrays=_arrays(content, start, entries, path), text=text, version=version_of(found)
+        arrays=_arrays(content, start, entries, path),
+        text=text,
+        version=version_of(found),
+        content=content,
     )
 
 

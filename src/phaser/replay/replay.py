@@ -17,20 +17,19 @@ from pathlib import Path
 from typing import Any
 
 from phaser import __version__
-from phaser.core.demonstration import ActionLayout, FrameRef, Task
+from phaser.core.demonstration import ActionLayout, Task
 from phaser.core.errors import BadInput
 from phaser.core.memory import PreparedTask
 from phaser.core.ports import Segmenter
 from phaser.core.streams import Streams
 from phaser.memory.budget import Budget
-from phaser.memory.certificate import phase_rows
 from phaser.memory.codecs import ImageCodec
 from phaser.memory.manifest import MANIFEST
-from phaser.memory.sample import NewTask
 from phaser.memory.store import Store
 from phaser.methods.method import Method
 from phaser.methods.table import method as method_named
-from phaser.replay.columns import Columns
+from phaser.replay.choosing import Choice
+from phaser.replay.columns import Columns, say
 from phaser.replay.encoding import Encoders, Language, Vision
 from phaser.replay.preparing import (
     SampleProbe,
@@ -41,7 +40,6 @@ from phaser.replay.preparing import (
 )
 from phaser.replay.ranks import Ranks
 from phaser.replay.recording import Recording, read_recording
-from phaser.replay.samples import stored_form
 from phaser.replay.task import Collate, ReplayTask
 
 
@@ -145,7 +143,11 @@ class Replay:
             columns=self.columns,
             memory=store.memory,
         )
-        new = self._chosen(prepared, recording, store)
+        choice = self._choice(prepared, recording)
+        # Chosen now, so that a budget that cannot be met is refused before hours of training.
+        chosen = choice(store).new.buckets
+        if chosen:
+            store.encoded_size(choice.sample_of(chosen[0].frames[0]), self.image_codec)
         sampler = self.rules.draw.for_task(
             store.memory,
             prepared,
@@ -160,7 +162,7 @@ class Replay:
             share=self.rehearsed_share,
             collate=self.collate,
             ranks=ranks,
-            keep=lambda: self._keep(new, ranks),
+            keep=lambda: self._keep(choice, ranks) if chosen else None,
             step=start_step,
             read_ahead=self.read_ahead,
         )
@@ -184,35 +186,22 @@ class Replay:
                 f"the old ones: phaser memory forget {self.folder} --task {task.name}"
             )
 
-    def _chosen(self, task: PreparedTask, recording: Recording, store: Store) -> NewTask:
-        """What the task will leave behind, checked as far as it can be before it is learnt."""
-        codec = self.image_codec
-
-        def sample_of(ref: FrameRef) -> Any:
-            return stored_form(recording.sample(ref))
-
-        def size_of(ref: FrameRef) -> int:
-            return store.encoded_size(sample_of(ref), codec)
-
-        stream = Streams(self.seed).named("keep", task.task.name)
-        kept = self.budget_rule.keep(
-            self.rules.keep, task, store.memory, stream=stream, size_of=size_of
-        )
-        buckets = kept.buckets
-        if buckets:
-            size_of(buckets[0].frames[0])
-        return NewTask(
-            task=task.task,
-            buckets=buckets,
-            sample_of=sample_of,
-            phases=phase_rows(task, buckets, self.rules.keep),
+    def _choice(self, task: PreparedTask, recording: Recording) -> Choice:
+        return Choice(
+            method=self.rules,
+            budget=self.budget_rule,
+            codec=self.image_codec,
+            task=task,
+            recording=recording,
             source=self._source(recording),
+            stream=Streams(self.seed).named("keep", task.task.name),
         )
 
-    def _keep(self, new: NewTask, ranks: Ranks) -> None:
+    def _keep(self, choice: Choice, ranks: Ranks) -> None:
+        """Store the chosen frames; what gives way is decided by what the memory holds by then."""
+
         def write() -> None:
-            if new.buckets:
-                Store.open(self.folder).add(new, self.image_codec)
+            Store.open(self.folder).add_planned(choice, self.image_codec, waiting=say)
 
         ranks.first_alone(write)
 

@@ -1,0 +1,72 @@
+"""The commit of a memory: new files first, then the manifest that names them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from phaser.memory.index_segments import INDEX, Segment, is_full, read_segment, seal
+from phaser.memory.manifest import VERSION, Manifest, Removal, write_manifest
+from phaser.memory.stored_task import StoredTask
+
+Changes = Mapping[str, StoredTask | None]
+"""By name what a task becomes; None: it goes."""
+
+
+def committed(
+    manifest: Manifest,
+    *,
+    new: StoredTask | None = None,
+    changed: Changes | None = None,
+    removed: Sequence[Removal] = (),
+) -> Manifest:
+    """Write the manifest with a task more, or with changed ones; returns what was written.
+
+    new: the entry of a shard that was written just now.
+    removed: files that the memory does not hold any more; they go after the commit.
+    """
+    gone = list(removed)
+    segments, tail = manifest.segments, manifest.tail
+    if changed:
+        segments, old = _changed_segments(manifest, changed)
+        gone += [Removal(file=f"{INDEX}/{one.file}", erase=True) for one in old]
+        tail = _changed(tail, changed)
+    if manifest.version != VERSION:
+        gone.append(Removal(file="budget.json", erase=False))
+    now = replace(
+        manifest,
+        segments=segments,
+        tail=tail,
+        removed=tuple(gone),
+        version=VERSION,
+        _loaded=[],
+    )
+    if new is not None:
+        now = now.with_task(new)
+    if is_full(now.tail):
+        sealed = seal(now.folder, now.tail)
+        now = replace(now, segments=(*now.segments, sealed), tail=(), _loaded=[])
+    write_manifest(now)
+    return now
+
+
+def _changed(tasks: Sequence[StoredTask], changed: Changes) -> tuple[StoredTask, ...]:
+    found = (changed.get(task.name, task) for task in tasks)
+    return tuple(task for task in found if task is not None)
+
+
+def _changed_segments(
+    manifest: Manifest, changed: Changes
+) -> tuple[tuple[Segment, ...], list[Segment]]:
+    """Segments without and with the changes; those that hold no changed task stay as they are."""
+    now: list[Segment] = []
+    old: list[Segment] = []
+    for segment in manifest.segments:
+        tasks = read_segment(manifest.folder, segment)
+        if not any(task.name in changed for task in tasks):
+            now.append(segment)
+            continue
+        old.append(segment)
+        if rest := _changed(tasks, changed):
+            now.append(seal(manifest.folder, rest))
+    return tuple(now), old

@@ -1,0 +1,59 @@
+"""The frames that a task will leave in memory: chosen when it begins, stored when it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from phaser.core.demonstration import FrameRef
+from phaser.core.memory import PreparedTask
+from phaser.core.streams import Stream
+from phaser.memory.budget import Budget
+from phaser.memory.certificate import phase_rows
+from phaser.memory.codecs import ImageCodec
+from phaser.memory.sample import NewTask
+from phaser.memory.store import Addition, Store
+from phaser.methods.method import Method
+from phaser.replay.recording import Recording
+from phaser.replay.samples import stored_form
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Choice:
+    """Chooses a task's frames within the budget, given what the memory holds."""
+
+    method: Method
+    budget: Budget
+    codec: ImageCodec
+    task: PreparedTask
+    recording: Recording
+    source: Mapping[str, str]
+    stream: Stream
+
+    def __call__(self, store: Store) -> Addition:
+        """The frames that enter, and what gives way: the same whenever the memory is the same."""
+
+        def size_of(ref: FrameRef) -> int:
+            if ref.task != self.task.task.name:
+                return store.frame_bytes([ref])[ref]
+            return store.encoded_size(self.sample_of(ref), self.codec)
+
+        kept = self.budget.keep(
+            self.method.keep, self.task, store.memory, stream=self.stream, size_of=size_of
+        )
+        stays = kept.memory.by_task()
+        return Addition(
+            new=NewTask(
+                task=self.task.task,
+                buckets=kept.buckets,
+                sample_of=self.sample_of,
+                phases=phase_rows(self.task, kept.buckets, self.method.keep),
+                source=self.source,
+            ),
+            shrunk={name: stays[name] for name in kept.evicted},
+        )
+
+    def sample_of(self, ref: FrameRef) -> Any:
+        """The user's sample of a frame, as the store takes it."""
+        return stored_form(self.recording.sample(ref))
