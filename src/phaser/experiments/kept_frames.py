@@ -68,7 +68,7 @@ class KeptFrames:
             self._store = Store.create(self.path, about=_about(self.run))
         refs = [ref for bucket in buckets for ref in bucket.frames]
         samples = stored_samples(made.prepared.demos, made.train, refs)
-        stays = kept.memory.by_task()
+        stays = kept.memory.by_task() if kept.evicted else {}
         addition = Addition(
             new=NewTask(
                 task=task,

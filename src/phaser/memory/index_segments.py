@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from phaser.memory.tensor_file import open_regular
 INDEX = "index"
 SEGMENT_NAME = re.compile(r"[0-9]{6,9}-[0-9a-f]{12}\.json")
 MAX_BYTES = 1 << 28
-TASKS_PER_SEGMENT = 64
+TASKS_PER_SEGMENT = 32
 TAIL_BYTES = 1 << 17
 """A manifest seals its newest entries when they are more than these in number or size."""
 
@@ -47,7 +47,7 @@ class Segment:
             raise BadInput(f"segment {self.file!r} of {self.num_bytes} bytes")
 
     def fields(self) -> dict[str, Any]:
-        return asdict(self)
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def parsed_segment(entry: Any) -> Segment:

@@ -13,6 +13,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,13 @@ def read_manifest(folder: Path) -> Manifest:
         raw = stream.read(MAX_BYTES + 1)
     if len(raw) > MAX_BYTES:
         raise BrokenFile(f"{path} is larger than {MAX_BYTES} bytes; restore it")
+    return _checked(raw, folder)
+
+
+@lru_cache(maxsize=4)
+def _checked(raw: bytes, folder: Path) -> Manifest:
+    """A task reads the manifest several times in a row, and mostly finds the same bytes."""
+    path = folder / MANIFEST
     try:
         manifest = _parsed(json.loads(raw), folder)
         same = _written_again(manifest).encode() == raw

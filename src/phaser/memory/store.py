@@ -12,16 +12,17 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from phaser.core.buckets import BucketBlock
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput, BrokenFile, UnknownName
 from phaser.core.locks import exclusive
-from phaser.core.memory import Bucket, BucketBlock, Memory
+from phaser.core.memory import Bucket, Memory
 from phaser.memory.certificate import certificate
 from phaser.memory.codecs import ImageCodec
 from phaser.memory.commit import committed
@@ -47,6 +48,9 @@ __all__ = ["Addition", "Forgotten", "NewTask", "Store"]
 
 OPEN_SHARDS = 256
 """Shards whose map stays open; the system allows some ten thousand maps per process."""
+REMEMBERED_FOLDERS = 16
+REMEMBERED_SHARDS = 1 << 17
+"""Shards whose buckets are remembered: some kilobytes each."""
 WAIT_S = 600.0
 """How long a writer waits for another one to finish."""
 
@@ -136,7 +140,7 @@ class Store:
     @cached_property
     def memory(self) -> Memory:
         """All buckets with their prototypes; frames are references, made when asked for."""
-        return Memory.of_blocks(_block(str(self.path), task) for task in self.tasks)
+        return _memory(str(self.path), self.tasks)
 
     def files(self) -> list[str]:
         """Every file that belongs to this state, relative to the folder."""
@@ -291,10 +295,37 @@ def _open(folder: str, task: StoredTask) -> Shard:
     return Shard.open(Path(folder) / TASKS / task.shard, task)
 
 
-@lru_cache(maxsize=1 << 17)
+_BLOCKS: OrderedDict[tuple[str, str], BucketBlock] = OrderedDict()
+"""Buckets of the shards that this process has read; a shard never changes."""
+
+
+_LAST: dict[str, tuple[list[str], Memory]] = {}
+"""By folder the shards of the last memory that was asked for, and that memory."""
+
+
+def _memory(folder: str, tasks: Sequence[StoredTask]) -> Memory:
+    """The buckets of all shards; a memory that only grew since it was last read is extended."""
+    shards = [task.shard for task in tasks]
+    known, memory = _LAST.get(folder, ([], Memory()))
+    if shards[: len(known)] != known:
+        known, memory = [], Memory()
+    for task in tasks[len(known) :]:
+        memory = memory.with_block(_block(folder, task))
+    if len(_LAST) >= REMEMBERED_FOLDERS:
+        _LAST.clear()
+    _LAST[folder] = (shards, memory)
+    return memory
+
+
 def _block(folder: str, task: StoredTask) -> BucketBlock:
-    """The buckets of a shard. A shard never changes, so they are read once per process."""
-    return BucketBlock.of(_open(folder, task).buckets())
+    """The buckets of a shard, read once per process."""
+    key = (folder, task.shard)
+    found = _BLOCKS.get(key)
+    if found is None:
+        found = _BLOCKS[key] = BucketBlock.of(_open(folder, task).buckets())
+        while len(_BLOCKS) > REMEMBERED_SHARDS:
+            _BLOCKS.popitem(last=False)
+    return found
 
 
 def _by_task(refs: Sequence[FrameRef]) -> dict[str, list[int]]:

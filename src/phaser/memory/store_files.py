@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import stat
 from pathlib import Path
 
 from phaser.core.errors import BadInput, BrokenFile
@@ -142,8 +141,10 @@ def _named(place: Path, pattern: re.Pattern[str]) -> list[Path]:
     """Plain files of a folder whose names have this form."""
     if not place.is_dir():
         return []
-    return [
-        path
-        for path in sorted(place.iterdir())
-        if pattern.fullmatch(path.name) and stat.S_ISREG(path.lstat().st_mode)
-    ]
+    with os.scandir(place) as entries:
+        found = [
+            entry.name
+            for entry in entries
+            if pattern.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
+        ]
+    return [place / name for name in sorted(found)]

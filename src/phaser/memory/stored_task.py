@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from phaser.core.errors import BadInput
@@ -60,17 +60,14 @@ class StoredTask:
         if held != self.num_frames or held < 1:
             raise BadInput(f"task {self.name!r} has {self.num_frames} frames, its phases {held}")
 
-    def __hash__(self) -> int:
-        return hash((self.name, self.sha256))
-
     def holding(self) -> list[Mapping[str, Any]]:
         """The phases that hold frames, in the order of the shard's rows."""
         return [row for row in self.phases if row["frames"]]
 
     def fields(self) -> dict[str, Any]:
         """As the manifest writes it; dataclasses.asdict would copy a hundred thousand rows."""
-        own = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {**own, "codec": asdict(self.codec)}
+        own = {name: getattr(self, name) for name in _TYPES}
+        return {**own, "codec": {"name": self.codec.name, "quality": self.codec.quality}}
 
 
 def check_texts(name: str, instruction: str, source: Mapping[str, str]) -> None:

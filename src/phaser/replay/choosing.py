@@ -42,7 +42,7 @@ class Choice:
         kept = self.budget.keep(
             self.method.keep, self.task, store.memory, stream=self.stream, size_of=size_of
         )
-        stays = kept.memory.by_task()
+        stays = kept.memory.by_task() if kept.evicted else {}
         return Addition(
             new=NewTask(
                 task=self.task.task,

@@ -113,12 +113,13 @@ def without_encoders(
 
 def check_comparable(memory: Memory, current: Sequence[Prototype]) -> None:
     """Refuse to route between phases that were described by other encoders or cameras."""
-    for bucket in memory.buckets:
+    for block in memory.blocks:
+        first = block.buckets[0]
         for part in ("language", "vision", "action"):
-            stored, new = (len(getattr(one, part)) for one in (bucket.prototype, current[0]))
+            stored, new = (len(getattr(one, part)) for one in (first.prototype, current[0]))
             if stored != new:
                 raise BadInput(
-                    f"stored task {bucket.phase.task!r} is described by {stored} {part} numbers, "
+                    f"stored task {first.phase.task!r} is described by {stored} {part} numbers, "
                     f"this one by {new}; route with the encoders, cameras and action space it was "
                     "kept with, use method 'phase-only' or 'er', or begin another memory"
                 )

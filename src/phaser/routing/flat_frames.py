@@ -30,12 +30,15 @@ class FlatFrames:
     @classmethod
     def of(cls, memory: Memory) -> FlatFrames:
         """The frames of the buckets in order; the work of a task's start, not of a step."""
-        codes: dict[str, int] = {}
-        tasks = [codes.setdefault(bucket.phase.task, len(codes)) for bucket in memory.buckets]
+        names: list[str] = []
+        tasks: list[np.ndarray] = []
+        for block in memory.blocks:
+            tasks.append(np.repeat(block.codes + np.int32(len(names)), block.sizes))
+            names += block.tasks
         nothing = np.zeros(0, dtype=np.int64)
         return cls(
-            names=tuple(codes),
-            tasks=np.repeat(np.array(tasks, np.int32), memory.sizes()),
+            names=tuple(names),
+            tasks=np.concatenate([nothing.astype(np.int32), *tasks]),
             demos=np.concatenate([nothing, *(block.demos for block in memory.blocks)]),
             frames=np.concatenate([nothing, *(block.frames for block in memory.blocks)]),
         )
