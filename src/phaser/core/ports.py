@@ -32,6 +32,11 @@ SizeOf = Callable[[FrameRef], int]
 class Probe(Protocol):
     """Asks the policy about stored frames, as it is now and without training it."""
 
+    @property
+    def num_steps(self) -> int:
+        """Training steps of the task that begins."""
+        ...
+
     def __call__(self, refs: Sequence[FrameRef]) -> Float[np.ndarray, "count"]:
         """Loss of each frame, with the same noise whenever the same frames are asked for."""
         ...

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -113,6 +114,7 @@ class CellFolder:
                 "task": task,
                 "entropy_bits": entropy_bits(weights),
                 "uniform_entropy_bits": entropy_bits(uniform),
+                "phase_entropy_bits": float(np.log2(len(buckets))),
                 "effective_phases": 2.0 ** entropy_bits(weights),
                 "amplification": float((weights / uniform).max()),
                 "uniform_share": sampler.uniform_share,

@@ -1,7 +1,8 @@
-"""How many frames each phase receives: equal shares, exact in sum (paper 3.2 and appendix F).
+"""How many frames each phase receives: equal shares, exact in sum (paper 3.2 and appendix H.3).
 
-The paper's own example of the zero-budget control: 278 frames × 4 phases, phase 0 at zero, gives
-372 + 370 + 370, because the first phase with room absorbs what does not divide.
+What does not divide goes one by one to the first phases: 9 frames on 5 phases are 2, 2, 2, 2, 1. In
+the paper's zero-budget control the first sibling absorbs all of it: 278 frames × 4 phases, phase 0
+at zero, gives 372 + 370 + 370.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from phaser.core.errors import BadInput
 RULE = (
     "Every phase gets an equal share, rounded down. What a phase cannot fill, having too few "
     "candidates after the stride or being emptied on purpose (shortfall), and what does not "
-    "divide go in equal parts to the phases with room, the first of them taking the odd frames, "
-    "until all is placed (redistributed): frames = share - shortfall + redistributed."
+    "divide go in equal parts to the phases with room, odd frames one by one to the first of them "
+    "(all to the first where a phase is emptied on purpose), until all is placed "
+    "(redistributed): frames = share - shortfall + redistributed."
 )
 """How a budget is shared, in words, for whoever reads a certificate."""
 
@@ -27,9 +29,9 @@ def allocate(total: int, capacities: Sequence[int], *, zero: int | None = None) 
     while (remaining := total - sum(counts)) > 0:
         roomy = [phase for phase, room in enumerate(capacities) if counts[phase] < room]
         share, remainder = divmod(remaining, len(roomy))
-        for phase in roomy:
-            offered = share + (remainder if phase == roomy[0] else 0)
-            counts[phase] += min(offered, capacities[phase] - counts[phase])
+        for place, phase in enumerate(roomy):
+            odd = (remainder if place == 0 else 0) if zero is not None else int(place < remainder)
+            counts[phase] += min(share + odd, capacities[phase] - counts[phase])
     return counts
 
 

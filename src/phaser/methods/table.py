@@ -14,7 +14,7 @@ from phaser.methods.elastic import Elastic
 from phaser.methods.imagined import Imagined
 from phaser.methods.method import Method
 from phaser.methods.projected import Projected
-from phaser.phases.autopc import AutoPC
+from phaser.phases.autopc import PAPER_SEGMENTER
 from phaser.routing.adaptive import Adaptive
 from phaser.routing.balanced import Balanced
 from phaser.routing.by_loss import ByLoss
@@ -32,6 +32,7 @@ _PAPER_ROUTING = Routed(
     uniform_share=0.0,
     centre_vision=False,
     motion_only=False,
+    normalise_actions=True,
 )
 
 _BESIDE = Imagined(share=0.3, copies=5, state_noise=0.2, image_shift=0.0, asked_share=0.0)
@@ -62,6 +63,12 @@ _OWN = (
         summary="keeps frames at random, rehearses phases that the new task endangers",
     ),
     Method(
+        name="er-routed-paper",
+        keep=Reservoir(),
+        draw=_PAPER_ROUTING,
+        summary="er-routed with the paper's literal routing",
+    ),
+    Method(
         name="phase-only",
         keep=PhaseBuckets(within="random"),
         draw=Uniform(),
@@ -83,7 +90,7 @@ _OWN = (
         name="phaser-paper",
         keep=PhaseBuckets(within="random", stride=3),
         draw=_PAPER_ROUTING,
-        segmenter=AutoPC(boundaries="ratio"),
+        segmenter=PAPER_SEGMENTER,
         summary="phaser with the paper's literal choices",
     ),
     Method(
@@ -114,7 +121,8 @@ _OWN = (
         name="mir",
         keep=Reservoir(),
         draw=MaxInterference(),
-        summary="keeps frames at random, rehearses those that a virtual step damages most",
+        summary="keeps frames at random, rehearses those that a virtual step damages most; scored "
+        "as often per task as in the paper's runs",
     ),
     Method(
         name="mir-snapshot",
@@ -125,7 +133,7 @@ _OWN = (
     Method(
         name="mir-original",
         keep=Reservoir(),
-        draw=MaxInterference(refresh_every=1, num_candidates=64, num_cached=32),
+        draw=MaxInterference(every_step=True, num_candidates=64, num_cached=32),
         summary="mir that scores anew at every step, as it was first published",
     ),
     Method(
@@ -151,6 +159,13 @@ _OWN = (
         keep=PhaseBuckets(within="even", zero_phase=0),
         draw=Routed(),
         summary="phaser whose first phase keeps nothing, its frames given to the others: a control",
+    ),
+    Method(
+        name="zero-budget-paper",
+        keep=PhaseBuckets(within="random", stride=3, zero_phase=0),
+        draw=_PAPER_ROUTING,
+        segmenter=PAPER_SEGMENTER,
+        summary="phaser-paper whose first phase keeps nothing: the paper's control",
     ),
     Method(
         name="icarl",

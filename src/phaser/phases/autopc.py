@@ -19,7 +19,7 @@ from phaser.phases.align import Alignment
 from phaser.phases.candidates import Candidate, candidates
 from phaser.phases.labels import labels
 from phaser.phases.representative import representative
-from phaser.phases.signals import SignalRules
+from phaser.phases.signals import PAPER_RULES, SignalRules
 from phaser.phases.transfer import Placed, by_ratio
 
 Boundaries = Literal["per-demo", "ratio"]
@@ -79,6 +79,10 @@ class AutoPC(Segmenter):
             if min(abs(candidate.step - edge) for edge in edges) >= self.min_phase_frames:
                 chosen.append(candidate)
         return sorted(chosen, key=lambda one: one.step)
+
+
+PAPER_SEGMENTER = AutoPC(boundaries="ratio", signals=PAPER_RULES)
+"""The paper's score and the paper's way to carry boundaries to other demonstrations."""
 
 
 def segmentations(

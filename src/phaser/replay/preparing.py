@@ -88,6 +88,10 @@ class StoredFrameProbe:
     store: Store
     losses: SampleProbe | None
 
+    @property
+    def num_steps(self) -> int:
+        raise BadInput("how long a task is trained is known to the training loop alone")
+
     def __call__(self, refs: Sequence[FrameRef]) -> Float[np.ndarray, "count"]:
         if self.losses is None:
             raise BadInput("there is no policy to ask; pass Replay(…, probe=losses)")

@@ -1,6 +1,6 @@
 """Rehearse what learning would damage most: maximally interfered retrieval (MIR, paper 4.1).
 
-Every `refresh_every` steps some stored frames are scored by how much a virtual step on the current
+Now and then some stored frames are scored by how much a virtual step on the current
 task raises their loss; those that lose most are rehearsed until the next refresh. Which frames are
 scored and rehearsed at a step depends on the stream, the step and the scores measured so far.
 """
@@ -27,8 +27,11 @@ from phaser.routing.samplers import uniform_over_frames
 class MaxInterference(Draw):
     """The stored frames whose loss a virtual step raises most, cached between refreshes."""
 
-    refresh_every: int = 200
-    """Steps from one refresh to the next; 1 is the original MIR."""
+    refreshes_per_task: int = 200
+    """How often a task is scored, spread evenly over its steps; a task with fewer steps is scored
+    at every step. 200 as in the paper's runs, which refreshed every 50 of 10,000 steps."""
+    every_step: bool = False
+    """Score anew at every step, as MIR was first published."""
     num_candidates: int = 16
     """Stored frames that a refresh scores, drawn alike from all."""
     num_cached: int = 8
@@ -40,10 +43,11 @@ class MaxInterference(Draw):
     left, which costs nothing, and so scores for the first time at step 1."""
 
     def __post_init__(self) -> None:
-        if self.refresh_every < 1 or not 1 <= self.num_cached <= self.num_candidates:
+        if self.refreshes_per_task < 1 or not 1 <= self.num_cached <= self.num_candidates:
             raise BadInput(
-                f"refresh_every {self.refresh_every}, num_candidates {self.num_candidates}, "
-                f"num_cached {self.num_cached}; expected at least 1, and no more cached than scored"
+                f"refreshes_per_task {self.refreshes_per_task}, num_candidates "
+                f"{self.num_candidates}, num_cached {self.num_cached}; expected at least 1, and no "
+                "more cached than scored"
             )
         if not (np.isfinite(self.learning_rate) and self.learning_rate > 0):
             raise BadInput(f"learning_rate {self.learning_rate}; expected a number above 0")
@@ -57,7 +61,29 @@ class MaxInterference(Draw):
     def for_task(
         self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe
     ) -> InterferenceSampler:
-        return InterferenceSampler(rule=self, memory=memory, stream=stream, probe=probe)
+        refreshes = probe.num_steps if self.every_step else self.refreshes_per_task
+        return InterferenceSampler(
+            rule=self,
+            memory=memory,
+            stream=stream,
+            probe=probe,
+            schedule=Refreshes(count=refreshes, num_steps=probe.num_steps),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refreshes:
+    """Steps at which frames are scored: `count` of them, evenly over the steps of a task."""
+
+    count: int
+    num_steps: int
+
+    def last(self, step: int) -> int:
+        """The last refresh up to this step."""
+        if self.count >= self.num_steps:
+            return step
+        number = step * self.count // self.num_steps
+        return -(-number * self.num_steps // self.count)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -68,6 +94,7 @@ class InterferenceSampler:
     memory: Memory
     stream: Stream
     probe: Probe
+    schedule: Refreshes
     measured: Measurements = field(default_factory=Measurements)
     uniform_share: float = field(default=0.0, init=False)
     frames: FlatFrames = field(init=False, repr=False)
@@ -129,10 +156,10 @@ class InterferenceSampler:
         )
 
     def _refresh(self, step: int) -> int:
-        """The last refresh up to this step."""
+        """The last refresh up to this step; one that needs a gradient comes a step later."""
         if self.rule.variant == "snapshot":
-            return step - (step - 1) % self.rule.refresh_every if step else 0
-        return step - step % self.rule.refresh_every
+            return self.schedule.last(step - 1) + 1 if step else 0
+        return self.schedule.last(step)
 
     def _cached(self, refresh: int, *, now: int) -> Int64[np.ndarray, "cached"]:
         candidates = self._candidates(refresh)

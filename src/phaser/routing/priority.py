@@ -68,16 +68,21 @@ def context_overlap(
 
 
 def action_divergence(
-    past: Phases, current: Phases, *, motion_only: bool = False
+    past: Phases, current: Phases, *, motion_only: bool = False, normalise: bool = False
 ) -> Float[np.ndarray, "past current"]:
     """D in [0, 1]: 0 for the same direction of motion, 1 for the opposite.
 
     `motion_only` leaves the gripper out: its constant command dominates a mean over all dimensions.
+    `normalise` divides every dimension by its largest absolute value over all these phases.
     """
     past_action, current_action = past.action, current.action
     if motion_only:
         past_action = past_action[:, list(past.motion)]
         current_action = current_action[:, list(current.motion)]
+    if normalise:
+        largest = np.abs(np.concatenate([past_action, current_action])).max(axis=0)
+        scale = np.where(largest > _NO_LENGTH, largest, 1.0)
+        past_action, current_action = past_action / scale, current_action / scale
     return 0.5 * (1 - cosines(past_action, current_action))
 
 

@@ -38,7 +38,12 @@ class Routed(Draw):
     uniform_share: float = 0.5
     """Share of the draws that ignores the priorities, so that no phase is given up."""
     centre_vision: bool = True
+    """Subtract the mean visual prototype of all compared phases first."""
     motion_only: bool = True
+    """Compare the motion alone; the gripper's constant command would dominate a mean."""
+    normalise_actions: bool = False
+    """Divide every action dimension by its largest mean over the compared phases, so that all count
+    alike; the paper says that its signature is normalised, not how."""
     weigh_by_size: bool = False
     """Multiply a bucket's weight by its frames; matters where buckets differ in size."""
 
@@ -85,7 +90,12 @@ class Routed(Draw):
                 language_share=self.language_share,
                 centre_vision=self.centre_vision,
             ),
-            action_divergence(past, new, motion_only=self.motion_only),
+            action_divergence(
+                past,
+                new,
+                motion_only=self.motion_only,
+                normalise=self.normalise_actions,
+            ),
             redundancy_penalty=self.redundancy_penalty,
         )
         if self.over_current_phases == "softmax":

@@ -30,6 +30,8 @@ class MadeUpProbe:
     losses: Callable[[Sequence[FrameRef]], Float[np.ndarray, "count"]] = _by_frame
     increases: Callable[[Sequence[FrameRef]], Float[np.ndarray, "count"]] = _by_frame
 
+    num_steps: int = 100
+
     def __call__(self, refs: Sequence[FrameRef]) -> Float[np.ndarray, "count"]:
         return self.losses(refs)
 

@@ -30,6 +30,10 @@ class PolicyProbe:
     learner: PolicyLearner
     task: str
 
+    @property
+    def num_steps(self) -> int:
+        return self.learner.fit.steps_per_task
+
     def __call__(self, refs: Sequence[FrameRef]) -> Float[np.ndarray, "count"]:
         return self._agreed(torch.from_numpy(self.learner.frame_losses(refs)))
 
