@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -12,11 +11,12 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from phaser.core.contract import Contract
-from phaser.core.policy import FrontEnd, Observation, ParameterGroup
+from phaser.core.policy import FrontEnd, Observation
 from phaser.core.samples import Samples
 from phaser.core.streams import Stream
 from phaser.encoders.maps import EfficientNetMaps
 from phaser.encoders.minilm import MiniLM
+from phaser.policies.module_policy import ModulePolicy
 from phaser.policies.row_noise import RowNoise
 from phaser.policies.tiny.network import FlowHead, PixelMaps, RegressionHead, TinyTrunk
 from phaser.policies.tiny.settings import Tiny
@@ -45,20 +45,15 @@ class TinyBatch:
             yield maps, self.states[one], self.language[one]
 
 
-class TinyPolicy(nn.Module):
+class TinyPolicy(ModulePolicy):
     """The policy (`core.policy.Policy`)."""
 
     _centre: Tensor
     _scale: Tensor
 
     def __init__(self, settings: Tiny, contract: Contract) -> None:
-        super().__init__()
+        super().__init__(contract, name="tiny", chunk_length=settings.chunk_length)
         self.settings = settings
-        self.contract: dict[str, Any] = {
-            **contract.to_json(),
-            "chunk_length": settings.chunk_length,
-            "policy": "tiny",
-        }
         self.action_size = len(contract.action)
         self._language = MiniLM()
         self._embedded: dict[str, Tensor] = {}
@@ -127,15 +122,7 @@ class TinyPolicy(nn.Module):
         of matrices round differently with their size, and an episode must not depend on the others.
         """
         self.eval()
-        cameras = self.contract["cameras"]
-        pixels = {name: np.stack([one.images[name] for one in observations]) for name in cameras}
-        batch = self.batch(
-            Samples.without_actions(
-                self._front_end(pixels),
-                states=np.stack([one.state for one in observations]).astype(np.float32),
-                instructions=[one.instruction for one in observations],
-            )
-        )
+        batch = self.batch(self.seen(observations))
         size = self.settings.chunk_length * self.action_size
         noise = torch.from_numpy(np.stack([one().standard_normal(size) for one in streams])).float()
         chunks = [
@@ -143,15 +130,6 @@ class TinyPolicy(nn.Module):
             for row, row_noise in zip(batch.single_rows(), noise.split(1), strict=True)
         ]
         return torch.cat(chunks).view(len(chunks), self.settings.chunk_length, -1).numpy()
-
-    def trained_state(self) -> dict[str, Tensor]:
-        return self.state_dict()
-
-    def load_trained_state(self, weights: Mapping[str, Tensor]) -> None:
-        self.load_state_dict(weights)
-
-    def parameter_groups(self) -> list[ParameterGroup]:
-        return [ParameterGroup(parameters=list(self.parameters()))]
 
     def _features(
         self, inputs: Mapping[str, Tensor], states: Tensor, language: Tensor
