@@ -10,7 +10,7 @@ from phaser.cli.arguments import Parser, positive
 from phaser.cli.grid import run_cells
 from phaser.cli.output import require_writable, show, write_pages
 from phaser.cli.recordings import require_suite
-from phaser.experiments.grid import Axes
+from phaser.experiments.axes import Axes
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run
 from phaser.memory.budget import Budget

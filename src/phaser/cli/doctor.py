@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,8 +15,6 @@ from phaser.cli.main import USER_ERROR
 from phaser.cli.output import print_json, require_writable
 from phaser.core.errors import PhaserError, UnknownName
 from phaser.core.folders import CACHE_VARIABLE, cache_folder
-from phaser.encoders import efficientnet, minilm
-from phaser.encoders.weights import packaged_file
 from phaser.experiments.provenance import versions
 from phaser.suites.checks import Check, checked, in_child
 from phaser.suites.gl import choose_gl
@@ -73,8 +72,8 @@ def checks() -> Iterator[Check]:
         yield Check(name=package, ok=ok, detail=detail, needed=needed)
     yield checked("GL", lambda: f"MUJOCO_GL={choose_gl()}")
     yield checked("cache", _cache)
-    yield checked("weights MiniLM", lambda: _weights(minilm, MINILM_FILE))
-    yield checked("weights EfficientNet", lambda: _weights(efficientnet, EFFICIENTNET_FILE))
+    yield checked("weights MiniLM", lambda: _weights("minilm", MINILM_FILE))
+    yield checked("weights EfficientNet", lambda: _weights("efficientnet", EFFICIENTNET_FILE))
     yield _simulation()
 
 
@@ -104,10 +103,12 @@ def _cache() -> str:
     return f"{folder}, {free / 1e9:.0f} GB free"
 
 
-def _weights(module: object, relative: str) -> str:
-    package, distribution = module.PACKAGE, module.DISTRIBUTION  # type: ignore[attr-defined]
-    packaged_file(package, relative, distribution=distribution)
-    return str(distribution)
+def _weights(encoder: str, relative: str) -> str:
+    from phaser.encoders.weights import packaged_file
+
+    module = importlib.import_module(f"phaser.encoders.{encoder}")
+    packaged_file(module.PACKAGE, relative, distribution=module.DISTRIBUTION)
+    return str(module.DISTRIBUTION)
 
 
 def _simulation() -> Check:

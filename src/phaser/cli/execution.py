@@ -11,9 +11,10 @@ from phaser.cli.recordings import BackgroundRecorder
 from phaser.core.errors import BadInput
 from phaser.core.suite import SPLITS
 from phaser.experiments.events import Event
-from phaser.experiments.grid import Notify
 from phaser.experiments.run import Run
 
+Notify = Callable[[str, Event], None]
+"""Called with the name of a cell and what happened in it."""
 Work = Callable[[Notify], object]
 """Runs the cells and tells the function it is given what happens in them."""
 

@@ -23,7 +23,8 @@ from phaser.cli.output import require_writable, show, write_pages
 from phaser.cli.recordings import require_suite
 from phaser.cli.settings import overridden, settings_help
 from phaser.core.errors import BadInput
-from phaser.experiments.grid import Axes, check_budgets, is_finished, run_grid
+from phaser.experiments.axes import Axes
+from phaser.experiments.finished import check_budgets, is_finished
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run
 from phaser.memory.budget import Budget
@@ -96,6 +97,8 @@ def run_cells(
         check_budgets([out / cell.name for cell in cells], tolerance=budget_tolerance)
         return [out / cell.name for cell in cells]
     require_suite(todo[0])
+    from phaser.experiments.grid import run_grid
+
     require_frames_for_phases(todo, say)
     watched(
         todo,

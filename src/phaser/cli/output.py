@@ -8,14 +8,14 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phaser.core.errors import BadInput, CannotWrite
 from phaser.core.files import read_json
 from phaser.memory.budget import Budget
-from phaser.report.page import write_report
-from phaser.report.summary import Summary
-from phaser.report.tables import as_text
+
+if TYPE_CHECKING:
+    from phaser.report.summary import Summary
 
 
 def require_writable(folder: Path) -> None:
@@ -45,6 +45,8 @@ def write_pages(
     folders: Sequence[Path], out: Path, *, budget_tolerance: float = 0.01
 ) -> list[tuple[Path, Summary]]:
     """One page per budget, in frames or bytes; methods without memory are in all of them."""
+    from phaser.report.page import write_report
+
     budgets: dict[Budget | None, list[Path]] = {}
     for folder in folders:
         written = read_json(folder / "run.json").get("budget")
@@ -69,6 +71,8 @@ def show(pages: Sequence[tuple[Path, Summary]], *, as_json: bool, **more: Any) -
         reports = [{"page": str(page), **summary_json(summary)} for page, summary in pages]
         print_json({**more, "reports": reports} if len(reports) > 1 else {**more, **reports[0]})
         return
+    from phaser.report.tables import as_text
+
     for page, summary in pages:
         print(f"\n{as_text(summary)}\n\n{summary.sentence}\n\nreport: {page.resolve()}")
     sys.stdout.flush()

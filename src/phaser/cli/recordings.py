@@ -13,7 +13,6 @@ from types import TracebackType
 from phaser.cli.output import require_writable
 from phaser.core.demonstration import Task
 from phaser.core.errors import PhaserError
-from phaser.experiments.prepare import prefetch
 from phaser.experiments.run import Run
 
 
@@ -72,6 +71,8 @@ class BackgroundRecorder:
             ) from error
 
     def _record(self) -> None:
+        from phaser.experiments.prepare import prefetch
+
         prefetch(
             self._run.suite,
             self._run.policy,

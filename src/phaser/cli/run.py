@@ -26,9 +26,8 @@ from phaser.cli.recordings import require_suite
 from phaser.cli.settings import overridden, settings_help
 from phaser.core.errors import BadInput
 from phaser.evaluation.simulators import Simulators, available_cores
-from phaser.experiments.cell import run_cell
 from phaser.experiments.compatibility import other_commit
-from phaser.experiments.grid import is_finished
+from phaser.experiments.finished import is_finished
 from phaser.experiments.position import POSITION, Position
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run, run_from, settings_in, settings_of
@@ -67,6 +66,9 @@ def execute(arguments: Sequence[str]) -> int:
             print(line, file=stream)
         require_suite(run)
         require_frames_for_phases([run], lambda line: print(line, file=stream))
+        # Imported when there is something to train: help and mistakes need no torch.
+        from phaser.experiments.cell import run_cell
+
         with Simulators(chosen.simulators) as simulators:
             watched(
                 [run],

@@ -296,7 +296,7 @@ class Cell:
                 fit=self.run.fit,
                 streams=self.streams,
                 accelerator=self.learner.accelerator,
-            ),
+            ).frame_losses,
             after=after,
             after_index=index,
         )

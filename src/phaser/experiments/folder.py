@@ -19,6 +19,7 @@ from phaser.evaluation.matrix import EPISODES_SCHEMA, LATER_COLUMNS
 from phaser.evaluation.phase_losses import LOSSES_SCHEMA
 from phaser.evaluation.rollouts import Episode
 from phaser.experiments.compatibility import about, require_same_libraries, require_same_settings
+from phaser.experiments.finished import DONE
 from phaser.experiments.provenance import command_of, commit, versions
 from phaser.experiments.run import Run, settings_of
 from phaser.routing.boltzmann import entropy_bits
@@ -151,11 +152,7 @@ class CellFolder:
 
     def finish(self, seconds: Mapping[str, float]) -> None:
         write_json(self.path / "timing.json", dict(seconds))
-        write_json(self.path / "done.json", {"name": self._about["name"]})
-
-    @property
-    def is_finished(self) -> bool:
-        return (self.path / "done.json").exists()
+        write_json(self.path / DONE, {"name": self._about["name"]})
 
     def _write_table(self, name: str, rows: list[dict[str, Any]], schema: pa.Schema) -> None:
         self._write(name, pa.Table.from_pylist(rows, schema=schema))

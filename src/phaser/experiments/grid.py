@@ -7,7 +7,6 @@ import signal
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -15,50 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from phaser.core.errors import PhaserError
-from phaser.core.files import read_json
 from phaser.evaluation.simulators import Simulators
 from phaser.experiments.cell import run_cell
-from phaser.experiments.compatibility import require_same_settings
 from phaser.experiments.events import Event, Failed, Finished
-from phaser.experiments.folder import CellFolder
+from phaser.experiments.finished import check_budgets, is_finished
 from phaser.experiments.run import Run
-from phaser.memory.budget import Budget
-from phaser.memory.certificate import check_equal, check_total, check_within
-from phaser.methods.method import DEFAULT_SEGMENTER, Method
-from phaser.methods.table import method as method_named
 
 Notify = Callable[[str, Event], None]
 """Called with the name of a cell and what happened in it."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Axes:
-    """What a grid varies. With `alternate_order`, odd seeds learn the tasks in reverse."""
-
-    methods: tuple[str, ...]
-    seeds: tuple[int, ...] = (0,)
-    budgets: tuple[Budget, ...] = (Budget(),)
-    alternate_order: bool = False
-
-    def cells(self, base: Run) -> list[Run]:
-        """Seeds outermost, so that every method has its first seeds early."""
-        return list(dict.fromkeys(self._cells(base)))
-
-    def _cells(self, base: Run) -> Iterator[Run]:
-        for seed in self.seeds:
-            order = "reverse" if self.alternate_order and seed % 2 else base.suite.order
-            start = replace(base, seed=seed, suite=base.suite.in_order(order))
-            for budget in self.budgets:
-                for name in self.methods:
-                    chosen = with_segmenter(method_named(name), base.method)
-                    yield start.with_method(chosen).with_budget(budget)
-
-
-def with_segmenter(method: Method, base: Method) -> Method:
-    """The method with the segmenter that the grid was given, unless it brings its own."""
-    if method.segmenter != DEFAULT_SEGMENTER:
-        return method
-    return replace(method, segmenter=base.segmenter)
 
 
 def run_grid(
@@ -85,37 +48,6 @@ def run_grid(
         _in_workers(todo, notify, min(num_workers, len(todo)))
     check_budgets(folders, tolerance=budget_tolerance)
     return folders
-
-
-def is_finished(run: Run, folder: Path) -> bool:
-    """Whether the folder holds this run, complete; one of other settings is refused, not reused."""
-    require_same_settings(folder, run)
-    return CellFolder(folder).is_finished
-
-
-def check_budgets(folders: Sequence[Path], *, tolerance: float = 0.01) -> None:
-    """Refuse cells that hold another number of frames than they were given, or than their rivals.
-
-    Cells that were given bytes may hold at most those; cells that were given none are left out.
-    """
-    groups: dict[tuple[str, int], dict[str, dict[str, Any]]] = {}
-    for folder in folders:
-        about = read_json(folder / "run.json")
-        if about["budget"] is None:
-            continue
-        budget, held = Budget(**about["budget"]), read_json(folder / "budget.json")
-        if budget.is_total:
-            check_total({folder.name: held}, budget.amount, budget.unit)
-        elif budget.unit == "bytes":
-            check_within({folder.name: held}, budget.amount, about["tasks"])
-        else:
-            group = groups.setdefault((str(budget), about["seed"]), {})
-            if budget.per == "task":
-                given = {"frames_per_task": dict.fromkeys(about["tasks"], budget.amount)}
-                group["the given budget"] = given
-            group[folder.name] = held
-    for group in groups.values():
-        check_equal(group, tolerance)
 
 
 def _in_workers(todo: list[tuple[Run, Path]], notify: Notify, num_workers: int) -> None:

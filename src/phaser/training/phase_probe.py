@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from phaser.core.demonstration import FrameRef
 from phaser.core.memory import PhaseId
 from phaser.core.segmentation import Segmentation
 from phaser.training.frames import TaskFrames
-from phaser.training.learner import PolicyLearner
+
+FrameLosses = Callable[[Sequence[FrameRef]], Float[np.ndarray, "count"]]
+"""Losses of single frames under the policy as it is."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -34,7 +37,7 @@ class HeldoutPhases:
 
 
 def phase_loss_rows(
-    learnt: Mapping[int, HeldoutPhases], learner: PolicyLearner, *, after: str, after_index: int
+    learnt: Mapping[int, HeldoutPhases], losses: FrameLosses, *, after: str, after_index: int
 ) -> list[dict[str, Any]]:
     """One row per phase of every learnt task, by the tasks' places in the stream."""
     rows = []
@@ -50,7 +53,7 @@ def phase_loss_rows(
                     "phase_index": phase.index,
                     "phase": phase.label,
                     "phase_share": len(refs) / heldout.frames.num_frames,
-                    "loss": float(np.mean(learner.frame_losses(refs))),
+                    "loss": float(np.mean(losses(refs))),
                     "num_frames": len(refs),
                 }
             )
