@@ -48,8 +48,12 @@ def rollouts(
     *,
     simulators: Simulators,
     finished: Finished = lambda episode, throughput: None,
+    actions_per_look: int | None = None,
 ) -> tuple[list[Episode], Throughput]:
-    """Run every job; episodes come back in the order of the jobs, whoever ended first."""
+    """Run every job; episodes come back in the order of the jobs, whoever ended first.
+
+    actions_per_look: actions of a chunk that are carried out before the policy looks again.
+    """
     if type(suite).__module__ == "__main__":
         raise BadInput(
             f"{type(suite).__name__} is defined in the program itself, where simulator processes "
@@ -62,6 +66,7 @@ def rollouts(
         streams=streams,
         simulators=simulators,
         finished=finished,
+        actions_per_look=actions_per_look,
     )
     try:
         with termination_noted() as asked_to_end:
@@ -86,6 +91,7 @@ class _Evaluation:
     streams: Streams
     simulators: Simulators
     finished: Finished
+    actions_per_look: int | None
     episodes: dict[int, Episode] = field(default_factory=dict)
     _running: dict[Worker, int] = field(default_factory=dict)
     _lost: set[int] = field(default_factory=set)
@@ -167,7 +173,7 @@ class _Evaluation:
         )
         self._policy_s += time.perf_counter() - begin
         for worker, chunk in zip(looked, chunks, strict=True):
-            worker.ask(Act(chunk=chunk))
+            worker.ask(Act(chunk=chunk[: self.actions_per_look]))
 
     def _noise(self, index: int, steps: int) -> Stream:
         """Depends on task, initial state and step only, not on what else is being run."""

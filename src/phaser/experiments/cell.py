@@ -206,7 +206,7 @@ class Cell:
             self.streams.named("draw"),
             PolicyProbe(learner=self.learner, task=prepared[0].task.name),
         )
-        loss = self.learner.learn_jointly(prepared, nothing)
+        loss = self.learner.learn_jointly(prepared, nothing).loss
         self.checkpoints.spent.note(**{STEPS: self.steps_made})
         self._save(0, JOINT_ROW)
         last = len(self.tasks) - 1
@@ -267,6 +267,7 @@ class Cell:
                     self.streams,
                     simulators=self.simulators,
                     finished=self._rolled_out,
+                    actions_per_look=self.run.evaluation.actions_per_look,
                 )
             self.checkpoints.spent.add("rollout_s", throughput.spent.processor_s)
             self.checkpoints.spent.note(**throughput.amounts)

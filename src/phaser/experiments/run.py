@@ -40,6 +40,8 @@ class Evaluation:
     """Rollouts of a task when it has just been learnt."""
     earlier_rollouts: int = 0
     """Rollouts of every earlier task after each task: they show forgetting as it happens."""
+    actions_per_look: int | None = None
+    """Actions of a chunk that are carried out before the policy looks again; none: all of them."""
 
     def __post_init__(self) -> None:
         fits = 0 <= self.earlier_rollouts <= self.rollouts_per_task
@@ -49,6 +51,8 @@ class Evaluation:
                 f"{self.learnt_rollouts}, earlier_rollouts {self.earlier_rollouts}; expected at "
                 "least 1, at least 1, and between 0 and rollouts_per_task"
             )
+        if self.actions_per_look is not None and self.actions_per_look < 1:
+            raise BadInput(f"actions_per_look {self.actions_per_look}; expected at least 1")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -24,6 +24,7 @@ from phaser.core.files import write_bytes
 from phaser.core.measurements import Measurements
 from phaser.core.policy import Policy
 from phaser.core.ports import Sampler
+from phaser.training.averaging import WeightAverage
 
 STEPS_SCHEMA = pa.schema(
     [
@@ -45,6 +46,8 @@ class Steps:
     samples: list[list[FrameRef]] = field(default_factory=list)
     measured: Measurements = field(default_factory=Measurements)
     """What the sampler asked of the policy on the way: what it draws next depends on that."""
+    average: WeightAverage = field(default_factory=WeightAverage)
+    """The weights of the last steps, where a fit averages them."""
 
     def __len__(self) -> int:
         return len(self.losses)
@@ -102,37 +105,64 @@ class Checkpointer(Protocol):
 def write_state(path: Path, policy: Policy, optimizer: Moments, steps: Steps) -> str:
     """All of it in one file; returns the SHA-256 that `read_state` will ask for."""
     tensors = {f"weights/{name}": value for name, value in policy.trained_state().items()}
-    for number, moments in optimizer.state_dict()["state"].items():
-        tensors |= {f"moments/{number}/{name}": value for name, value in moments.items()}
+    tensors |= {f"moments/{name}": value for name, value in take_moments(optimizer).items()}
     tensors["steps"] = _packed(steps.table(""))
     if len(steps.measured):
         asked, answers = steps.measured.arrays()
         tensors["measured/steps"] = torch.from_numpy(asked)
         tensors["measured/answers"] = torch.from_numpy(answers)
+    if steps.average.count:
+        tensors |= {f"average/{name}": value for name, value in steps.average.sums.items()}
+        tensors["average_count"] = torch.tensor(steps.average.count)
     return write_tensors(path, tensors)
 
 
 def read_state(path: Path, sha256: str, policy: Policy, optimizer: Moments) -> Steps:
     """Put policy and optimiser back; a file that is not the one written is refused."""
     tensors = read_tensors(path, sha256)
-    moments: dict[int, dict[str, Tensor]] = {}
+    moments: dict[str, Tensor] = {}
     weights: dict[str, Tensor] = {}
+    sums: dict[str, Tensor] = {}
     for key, value in tensors.items():
         kind, _, name = key.partition("/")
         if kind == "weights":
             weights[name] = value
         elif kind == "moments":
-            number, _, name = name.partition("/")
-            moments.setdefault(int(number), {})[name] = value
+            moments[name] = value
+        elif kind == "average":
+            sums[name] = value
     policy.load_trained_state(weights)
-    optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
+    put_moments(optimizer, moments)
     with pa.ipc.open_stream(pa.py_buffer(tensors["steps"].numpy())) as stream:
         steps = Steps.from_table(stream.read_all())
+    if sums:
+        steps.average.sums.update(sums)
+        steps.average.count = int(tensors["average_count"])
     if "measured/steps" in tensors:
         steps.measured.restore(
             tensors["measured/steps"].numpy(), tensors["measured/answers"].numpy()
         )
     return steps
+
+
+def take_moments(optimizer: Moments) -> dict[str, Tensor]:
+    """The state of an optimiser as tensors: "0/exp_avg" and so on."""
+    return {
+        f"{number}/{name}": value
+        for number, state in optimizer.state_dict()["state"].items()
+        for name, value in state.items()
+    }
+
+
+def put_moments(optimizer: Moments, tensors: Mapping[str, Tensor]) -> None:
+    """Give an optimiser a state that `take_moments` took; an empty one leaves it as it is."""
+    if not tensors:
+        return
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, value in tensors.items():
+        number, _, name = key.partition("/")
+        state.setdefault(int(number), {})[name] = value
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:

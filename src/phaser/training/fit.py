@@ -34,6 +34,14 @@ class Fit:
     weight_decay: float = 1e-4
     decay_after: float = 0.5
     """Constant learning rate up to this share of the steps, cosine to zero after it."""
+    warm_up: float = 0.0
+    """Share of the steps in which the learning rate rises from zero."""
+    average_last: float = 0.0
+    """Share of the steps, the last ones, over which weights are averaged at the end of a task."""
+    keep_moments: bool = False
+    """Carry AdamW's moments over to the next task instead of beginning with none."""
+    gradient_clip: float | None = None
+    """The largest norm of a step's gradient; none: as it is."""
     checkpoint_every_steps: int = 100
     """How much of a task a killed run may lose; changes nothing else."""
 
@@ -49,8 +57,12 @@ class Fit:
             raise BadInput(f"learning_rate {self.learning_rate}; expected a number above 0")
         if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
             raise BadInput(f"weight_decay {self.weight_decay}; expected a number of 0 or more")
-        if not 0 <= self.decay_after <= 1:
-            raise BadInput(f"decay_after {self.decay_after}; expected a share between 0 and 1")
+        for name in ("decay_after", "warm_up", "average_last"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise BadInput(f"{name} {getattr(self, name)}; expected a share between 0 and 1")
+        clip = self.gradient_clip
+        if clip is not None and not (math.isfinite(clip) and clip > 0):
+            raise BadInput(f"gradient_clip {clip}; expected a number above 0, or none")
 
     @property
     def num_rehearsed(self) -> int:
@@ -91,9 +103,17 @@ class Fit:
         """Set the learning rate of a step. By hand: Accelerate's schedulers step once per process,
         which would change the curve."""
         for group in optimizer.param_groups:
-            group["lr"] = self.learning_rate * self._decay(step, steps) * group["scale"]
+            group["lr"] = self.learning_rate * self._rate(step, steps) * group["scale"]
 
-    def _decay(self, step: int, steps: int) -> float:
+    def averages(self, step: int, steps: int) -> bool:
+        """True where the weights after a step count for the mean."""
+        return step >= steps - round(self.average_last * steps)
+
+    def _rate(self, step: int, steps: int) -> float:
+        """Share of the learning rate: linear warm-up, constant, cosine to zero."""
+        rising = self.warm_up * steps
+        if step < rising:
+            return (step + 1) / (rising + 1)
         start = self.decay_after * steps
         if step <= start:
             return 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,7 +23,7 @@ from phaser.core.streams import Stream, Streams
 from phaser.methods.evaluating import evaluating
 from phaser.methods.no_penalty import NoPenalty
 from phaser.methods.penalty import Penalty, TrainingStep
-from phaser.training.checkpoint import Checkpointer, Steps
+from phaser.training.checkpoint import Checkpointer, Steps, put_moments, take_moments
 from phaser.training.fit import Fit
 from phaser.training.frames import FrameTable
 
@@ -34,11 +34,25 @@ Timed = Callable[[str], AbstractContextManager[None]]
 
 Row = TypeVar("Row")
 
+Moments = Mapping[str, Tensor]
+"""State of an optimiser by the number of a weight and a name: "0/exp_avg"."""
+NO_MOMENTS: Moments = {}
+
 NO_PENALTY = NoPenalty()
 PROBE_BATCH = 256
 TRAINING, STREAM = "learn_cpu_s", "stream_cpu_s"
 """Names in timing.json: the time of the steps alone, and with drawing, keeping and the penalty at
 both ends of a task."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Learnt:
+    """The outcome of training on a task."""
+
+    loss: float
+    """The mean loss of the last tenth of the steps."""
+    moments: Moments
+    """The optimiser's moments at the end, where a fit keeps them."""
 
 
 def untimed(name: str) -> AbstractContextManager[None]:
@@ -59,14 +73,25 @@ class PolicyLearner:
     checkpointer: Checkpointer | None = None
     timed: Timed = untimed
 
-    def learn(self, task: PreparedTask, sampler: Sampler, penalty: Penalty = NO_PENALTY) -> float:
-        """Train on a task, from where its last checkpoint was; the mean loss of the last tenth."""
+    def learn(
+        self,
+        task: PreparedTask,
+        sampler: Sampler,
+        penalty: Penalty = NO_PENALTY,
+        *,
+        moments: Moments = NO_MOMENTS,
+    ) -> Learnt:
+        """Train on a task, from where its last checkpoint was.
+
+        moments: of the optimiser, from the task before; none where a fit does not keep them.
+        """
         name = task.task.name
         refs = self.frames.tasks[name].refs(name)
+        steps = self.fit.steps_per_task
         with self.timed(TRAINING):
-            return self._train(refs, sampler, penalty, name=name, steps=self.fit.steps_per_task)
+            return self._train(refs, sampler, penalty, name=name, steps=steps, moments=moments)
 
-    def learn_jointly(self, tasks: Sequence[PreparedTask], sampler: Sampler) -> float:
+    def learn_jointly(self, tasks: Sequence[PreparedTask], sampler: Sampler) -> Learnt:
         """Train on all tasks at once, for as many steps as they would have had one by one."""
         names = [task.task.name for task in tasks]
         refs = [ref for name in names for ref in self.frames.tasks[name].refs(name)]
@@ -94,9 +119,12 @@ class PolicyLearner:
         *,
         name: str,
         steps: int,
-    ) -> float:
+        moments: Moments = NO_MOMENTS,
+    ) -> Learnt:
         policy, fit = self.policy, self.fit
-        wrapped, optimizer = self.accelerator.prepare(policy, fit.optimizer(policy))
+        optimizer = fit.optimizer(policy)
+        put_moments(optimizer, moments)
+        wrapped, optimizer = self.accelerator.prepare(policy, optimizer)
         wrapped.train()
         noise, augment = self.streams.named("noise", name), self.streams.named("augment", name)
         drawn_from, now = self.streams.named("current", name), {ref.task for ref in current}
@@ -110,7 +138,11 @@ class PolicyLearner:
             batch = policy.batch(samples, augment=Stream(augment.key + step))
             losses = wrapped(batch, Stream(noise.key + step))
             loss = penalty.backward(self._step(samples, losses, refs, now))
+            if fit.gradient_clip is not None:
+                self.accelerator.clip_grad_norm_(wrapped.parameters(), fit.gradient_clip)
             optimizer.step()
+            if fit.averages(step, steps):
+                done.average.add(policy)
             if step + 1 < steps:
                 sampler.after_step(step)
             optimizer.zero_grad(set_to_none=True)
@@ -120,10 +152,12 @@ class PolicyLearner:
             is_due = (step + 1) % fit.checkpoint_every_steps == 0 or step + 1 == steps
             if checkpointer is not None and is_due:
                 checkpointer.save(policy, optimizer, done)
+        done.average.apply(policy)
+        left = take_moments(optimizer) if fit.keep_moments else NO_MOMENTS
         # The moments go now; free_memory would also collect garbage, a quarter second per task.
         optimizer.state.clear()
         tail = done.losses[-max(1, steps // 10) :]
-        return sum(tail) / len(tail)
+        return Learnt(loss=sum(tail) / len(tail), moments=left)
 
     def _own_samples(self, refs: Sequence[FrameRef]) -> Samples:
         """This process's rows of the global batch."""

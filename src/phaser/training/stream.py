@@ -28,16 +28,18 @@ class MethodState:
 
     penalty: RuleState = field(default_factory=dict)
     rehearse: RuleState = field(default_factory=dict)
+    moments: RuleState = field(default_factory=dict)
+    """The optimiser's, where a fit keeps them from task to task."""
 
     def tensors(self) -> dict[str, Tensor]:
         """All of it under one name each."""
-        parts = {"penalty": self.penalty, "rehearse": self.rehearse}
+        parts = {name: getattr(self, name) for name in ("penalty", "rehearse", "moments")}
         return {f"{part}/{name}": value for part in parts for name, value in parts[part].items()}
 
     @classmethod
     def of(cls, tensors: Mapping[str, Tensor]) -> MethodState:
         """The state that `tensors` gave these for."""
-        parts: dict[str, dict[str, Tensor]] = {"penalty": {}, "rehearse": {}}
+        parts: dict[str, dict[str, Tensor]] = {"penalty": {}, "rehearse": {}, "moments": {}}
         for key, value in tensors.items():
             part, _, name = key.partition("/")
             parts[part][name] = value
@@ -124,7 +126,7 @@ class TaskStream:
             stream=self.streams.named("imagined", name),
         )
         rehearsed = method.rehearse.for_task(sampler, state.rehearse, begun)
-        loss = learner.learn(task, rehearsed, penalty)
+        learnt = learner.learn(task, rehearsed, penalty, moments=state.moments)
         kept = self._keep(described, memory)
         done = FinishedTask(
             task=name,
@@ -137,8 +139,11 @@ class TaskStream:
         left = MethodState(
             penalty=method.penalty.after_task(state.penalty, done),
             rehearse=method.rehearse.after_task(state.rehearse, done),
+            moments=learnt.moments,
         )
-        return TaskFinished(task=task, kept=kept, sampler=sampler, past=past, loss=loss, state=left)
+        return TaskFinished(
+            task=task, kept=kept, sampler=sampler, past=past, loss=learnt.loss, state=left
+        )
 
     def _keep(self, task: PreparedTask, memory: Memory) -> Kept:
         if self.budget is None:
