@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -116,7 +115,7 @@ def start(name: str, chosen: Namespace) -> Run:
     run = with_kinds(run, chosen)
     for budget in budgets_in(chosen):
         run = run.with_budget(budget)
-    return run if chosen.seed is None else replace(run, seed=chosen.seed)
+    return run if chosen.seed is None else run.with_seed(chosen.seed)
 
 
 def _parser() -> Parser:

@@ -58,6 +58,10 @@ class Suite(Protocol):
         """The order of the tasks: a field of the settings, "default" or "reverse" at least."""
         ...
 
+    def for_seed(self, seed: int) -> Suite:
+        """The suite as a run with this seed meets it: streams that are drawn at random differ."""
+        return self
+
     @property
     def contract(self) -> Contract:
         """What a policy of this suite sees and commands."""

@@ -27,7 +27,8 @@ class Axes:
     def _cells(self, base: Run) -> Iterator[Run]:
         for seed in self.seeds:
             order = "reverse" if self.alternate_order and seed % 2 else base.suite.order
-            start = replace(base, seed=seed, suite=base.suite.in_order(order))
+            start = base.with_seed(seed)
+            start = replace(start, suite=start.suite.in_order(order))
             for budget in self.budgets:
                 for name in self.methods:
                     chosen = with_segmenter(method_named(name), base.method)

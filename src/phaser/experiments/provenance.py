@@ -6,7 +6,6 @@ import platform
 import shlex
 import subprocess
 from collections.abc import Mapping
-from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -60,7 +59,7 @@ def command_of(run: Run) -> str:
         words += [BUDGET_FLAGS[run.budget.unit, run.budget.per], str(run.budget.amount)]
     if run.preset not in PRESETS or name not in METHODS or run.phases:
         return shlex.join([*words, "--from", "run.json"])
-    start = replace(PRESETS[run.preset].make(), seed=run.seed).with_method(METHODS[name])
+    start = PRESETS[run.preset].make().with_seed(run.seed).with_method(METHODS[name])
     if run.budget is not None:
         start = start.with_budget(run.budget)
     before, after = _leaves(settings_of(start)), _leaves(settings_of(run))

@@ -119,6 +119,10 @@ class Run:
         if not keeps and self.budget is not None:
             object.__setattr__(self, "budget", None)
 
+    def with_seed(self, seed: int) -> Run:
+        """Another seed, and the stream of tasks that belongs to it."""
+        return replace(self, seed=seed, suite=self.suite.for_seed(seed))
+
     def with_method(self, method: Method) -> Run:
         """Another method under the same budget, or the default one where there was none."""
         budget = self.budget if self.budget or not method.keep.keeps_frames else Budget()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from phaser.core.contract import Contract
@@ -28,9 +28,9 @@ from phaser.suites.libero.recording import (
 )
 from phaser.suites.libero.runtime import require_packages
 from phaser.suites.libero.simulator import Control
-from phaser.suites.libero.splits import states
+from phaser.suites.libero.splits import STATES, states
 from phaser.suites.libero.tasks import suite_of, task_named, task_names
-from phaser.suites.orders import in_order
+from phaser.suites.orders import drawn, in_order
 from phaser.suites.recorder import ensure_recorded, missing_recordings
 
 # Fixed for all tasks: statistics of the data would change as tasks arrive. Position in metres,
@@ -53,7 +53,12 @@ class Libero(Suite):
     """A list of LIBERO tasks in an order; demonstrations are recorded when first needed."""
 
     task_list: str | tuple[str, ...] = "libero-goal"
+    """A suite by its name, or tasks by theirs."""
     order: str = "default"
+    """The order of the tasks: default, reverse or shuffled(N)."""
+    stream: int | None = None
+    """Draw the order of the tasks and the initial states of rollouts at random, by this number; the
+    seed of a run decides it. None: as they are listed."""
     protocol: Protocol = PROTOCOLS["phaser"]
     recording: LiberoRecording = field(default_factory=LiberoRecording)
     control: Control = "compiled"
@@ -83,9 +88,14 @@ class Libero(Suite):
         for suite in sorted({suite_of(task.name) for task in self.tasks()}):
             assets_folder(suite)
 
+    def for_seed(self, seed: int) -> Libero:
+        return self if self.stream is None else replace(self, stream=seed)
+
     def tasks(self) -> tuple[Task, ...]:
-        names = in_order(task_names(self.task_list), self.order)
-        return tuple(task_named(name) for name in names)
+        names = task_names(self.task_list)
+        if self.stream is not None:
+            names = drawn(names, len(names), stream=self.stream)
+        return tuple(task_named(name) for name in in_order(names, self.order))
 
     def demos(self, task: Task, split: str) -> tuple[Demo, ...]:
         return self._dataset(task, split).demos()
@@ -116,7 +126,9 @@ class Libero(Suite):
 
     def evaluation_seeds(self, count: int) -> tuple[int, ...]:
         """Initial states that no demonstration starts from, the same for every method."""
-        return states("evaluation", count)
+        if self.stream is None:
+            return states("evaluation", count)
+        return drawn(STATES["evaluation"], count, stream=self.stream)
 
     @property
     def contract(self) -> Contract:

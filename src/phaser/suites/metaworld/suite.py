@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from phaser.core.contract import Contract
@@ -19,9 +19,9 @@ from phaser.suites.metaworld.env import ACTION_NAMES, STATE_NAMES, MetaWorldEnv
 from phaser.suites.metaworld.recording import LAYOUT, MetaWorldRecording
 from phaser.suites.metaworld.reference_frame import reference_hash
 from phaser.suites.metaworld.rendering import CAMERAS, IMAGE_SIZE
-from phaser.suites.metaworld.seeds import seeds
+from phaser.suites.metaworld.seeds import SEEDS, seeds
 from phaser.suites.metaworld.tasks import task_named, task_names
-from phaser.suites.orders import in_order
+from phaser.suites.orders import drawn, in_order
 from phaser.suites.recorder import ensure_recorded, missing_recordings
 
 MAX_HORIZON = 200
@@ -35,7 +35,14 @@ class MetaWorld(Suite):
     """A list of Meta-World tasks in an order; demonstrations are recorded when first needed."""
 
     task_list: str | tuple[str, ...] = "metaworld-10"
+    """A list by its name, or tasks by theirs."""
     order: str = "default"
+    """The order of the tasks: default, reverse or shuffled(N)."""
+    stream: int | None = None
+    """Draw tasks of the list, their order and the initial states of rollouts at random, by this
+    number; the seed of a run decides it. None: the list as it is."""
+    num_tasks: int = 10
+    """Tasks that a stream draws."""
     recording: MetaWorldRecording = field(default_factory=MetaWorldRecording)
     cache: Path = field(default_factory=cache_folder)
 
@@ -54,9 +61,14 @@ class MetaWorld(Suite):
                 )
         choose_gl()
 
+    def for_seed(self, seed: int) -> MetaWorld:
+        return self if self.stream is None else replace(self, stream=seed)
+
     def tasks(self) -> tuple[Task, ...]:
-        names = in_order(task_names(self.task_list), self.order)
-        return tuple(task_named(name) for name in names)
+        names = task_names(self.task_list)
+        if self.stream is not None:
+            names = drawn(names, self.num_tasks, stream=self.stream)
+        return tuple(task_named(name) for name in in_order(names, self.order))
 
     def demos(self, task: Task, split: str) -> tuple[Demo, ...]:
         return self._dataset(task, split).demos()
@@ -87,7 +99,9 @@ class MetaWorld(Suite):
 
     def evaluation_seeds(self, count: int) -> tuple[int, ...]:
         """Initial states that no demonstration starts from, the same for every method."""
-        return tuple(seeds("evaluation", count))
+        if self.stream is None:
+            return tuple(seeds("evaluation", count))
+        return drawn(SEEDS["evaluation"], count, stream=self.stream)
 
     @property
     def contract(self) -> Contract:
