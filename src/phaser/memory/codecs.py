@@ -1,4 +1,4 @@
-"""How pixels are stored: as they are, or as PNG, WebP or JPEG bytes, one image per frame."""
+"""How pixels are stored: as they are, or as PNG, WebP, AVIF or JPEG bytes, one image per frame."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import UInt8
-from PIL import Image, JpegImagePlugin, PngImagePlugin, WebPImagePlugin, features
+from PIL import AvifImagePlugin, Image, JpegImagePlugin, PngImagePlugin, WebPImagePlugin, features
 
 from phaser.core.errors import BadInput, BrokenFile, MissingDependency, UnknownName
 from phaser.memory.image_headers import declared_size
 
-CODECS = ("raw", "png", "webp-lossless", "webp", "jpeg")
+CODECS = ("raw", "png", "webp-lossless", "avif", "webp", "jpeg")
 MAX_PIXELS = 1 << 24
 """4096 x 4096: more in one frame is taken for a decompression bomb."""
 PNG_LEVEL = 1
@@ -23,19 +23,23 @@ PNG_LEVEL = 1
 WEBP_METHOD = 1
 """WebP's effort, of 6: method 4 takes 3.6 times as long for 6 % fewer bytes."""
 
-_HAS_WEBP = features.check("webp")
-_FORMATS = {"png": "png", "webp": "webp", "webp-lossless": "webp", "jpeg": "jpeg"}
+AVIF_SPEED = 8
+"""AVIF's haste, of 10; one thread, so that the bytes do not depend on the machine's cores."""
+
+_FORMATS = {"png": "png", "webp": "webp", "webp-lossless": "webp", "jpeg": "jpeg", "avif": "avif"}
+_BUILT = {"webp": features.check("webp"), "avif": features.check("avif")}
 # The plugins themselves: Image.open would try formats that the manifest does not name.
 _PLUGINS: dict[str, Callable[[io.BytesIO], Image.Image]] = {
     "png": PngImagePlugin.PngImageFile,
     "webp": WebPImagePlugin.WebPImageFile,
     "jpeg": JpegImagePlugin.JpegImageFile,
+    "avif": AvifImagePlugin.AvifImageFile,
 }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ImageCodec:
-    """A way to store images; `quality` matters to the lossy ones, JPEG and WebP."""
+    """A way to store images; `quality` matters to the lossy ones: AVIF, WebP and JPEG."""
 
     name: str = "webp-lossless"
     """One of CODECS."""
@@ -49,7 +53,7 @@ class ImageCodec:
 
     @classmethod
     def parse(cls, text: str) -> ImageCodec:
-        """`png`, `raw`, `webp-lossless`, or a lossy one with its quality: `jpeg:90`."""
+        """`png`, `raw`, `webp-lossless`, or a lossy one with its quality: `avif:80`."""
         name, _, quality = text.partition(":")
         if not quality:
             return cls(name=name)
@@ -74,6 +78,15 @@ class ImageCodec:
         elif self.name == "jpeg":
             # Colour at full resolution: small coloured objects are what a task is about.
             image.save(stream, "JPEG", quality=self.quality, subsampling=0)
+        elif self.name == "avif":
+            image.convert("RGB").save(
+                stream,
+                "AVIF",
+                quality=self.quality,
+                subsampling="4:4:4",
+                speed=AVIF_SPEED,
+                max_threads=1,
+            )
         else:
             lossless = self.name == "webp-lossless"
             effort = 0 if lossless else self.quality
@@ -108,18 +121,18 @@ class ImageCodec:
         return _with_channels(pixels, channels, kind=kind, where=where)
 
     def _check_supported(self) -> None:
-        if not _HAS_WEBP and self.name.startswith("webp"):
+        if not _BUILT.get(_FORMATS.get(self.name, ""), True):
             raise MissingDependency(
-                f"this Pillow was built without WebP, which the codec {self} needs; "
-                "install a Pillow wheel, or use the codec 'png'"
+                f"this Pillow was built without {_FORMATS[self.name]}, which the codec {self} "
+                "needs; install Pillow 11.3 or newer as a wheel, or use the codec 'png'"
             )
 
 
 def _with_channels(
     pixels: np.ndarray, channels: int, *, kind: str, where: str
 ) -> UInt8[np.ndarray, "height width channels"]:
-    if channels == 1 and kind == "webp" and pixels.ndim == 3:
-        pixels = pixels[..., 0]  # WebP has no grey images
+    if channels == 1 and kind in ("webp", "avif") and pixels.ndim == 3:
+        pixels = pixels[..., 0]  # stored in colour, as these formats have no grey images
     pixels = pixels[..., None] if pixels.ndim == 2 else pixels
     if pixels.dtype != np.uint8 or pixels.shape[2] != channels:
         raise BrokenFile(

@@ -12,7 +12,7 @@ _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
 def declared_size(content: bytes, codec: str, *, where: str) -> tuple[int, int]:
-    """Height and width of a PNG, JPEG or WebP image; any other content is refused."""
+    """Height and width of a PNG, JPEG, WebP or AVIF image; any other content is refused."""
     try:
         size = _READERS[codec](content)
     except (struct.error, IndexError):
@@ -54,4 +54,31 @@ def _webp(content: bytes) -> tuple[int, int] | None:
     return None
 
 
-_READERS = {"png": _png, "jpeg": _jpeg, "webp": _webp}
+def _avif(content: bytes) -> tuple[int, int] | None:
+    """The size of the one image in an AVIF file: the property `ispe` of its item."""
+    if content[4:12] != b"ftypavif":
+        return None
+    start, stop = 0, len(content)
+    for kind in (b"meta", b"iprp", b"ipco", b"ispe"):
+        found = _box(content, start, stop, kind)
+        if found is None:
+            return None
+        # The first and the last of these begin with a version and flags.
+        start, stop = found[0] + (4 if kind in (b"meta", b"ispe") else 0), found[1]
+    width, height = struct.unpack_from(">II", content, start)
+    return (height, width) if start + 8 <= stop else None
+
+
+def _box(content: bytes, start: int, stop: int, kind: bytes) -> tuple[int, int] | None:
+    """Where the content of the first box of a kind begins and ends, among those in a span."""
+    while start + 8 <= stop:
+        length, name = struct.unpack_from(">I4s", content, start)
+        if length < 8 or start + length > stop:
+            return None
+        if name == kind:
+            return start + 8, start + length
+        start += length
+    return None
+
+
+_READERS = {"png": _png, "jpeg": _jpeg, "webp": _webp, "avif": _avif}
