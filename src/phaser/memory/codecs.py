@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import UInt8
-from PIL import AvifImagePlugin, Image, JpegImagePlugin, PngImagePlugin, WebPImagePlugin, features
+from PIL import Image, JpegImagePlugin, PngImagePlugin, WebPImagePlugin, features
 
 from phaser.core.errors import BadInput, BrokenFile, MissingDependency, UnknownName
 from phaser.memory.image_headers import declared_size
@@ -33,8 +33,12 @@ _PLUGINS: dict[str, Callable[[io.BytesIO], Image.Image]] = {
     "png": PngImagePlugin.PngImageFile,
     "webp": WebPImagePlugin.WebPImageFile,
     "jpeg": JpegImagePlugin.JpegImageFile,
-    "avif": AvifImagePlugin.AvifImageFile,
 }
+if _BUILT["avif"]:
+    # Since Pillow 11.3.
+    from PIL import AvifImagePlugin
+
+    _PLUGINS["avif"] = AvifImagePlugin.AvifImageFile
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ def write_task(folder: Path, stem: str, new: NewTask, codec: ImageCodec) -> Stor
             "name": new.task.name,
             "instruction": new.task.instruction,
             "num_frames": len(refs),
-            "added": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "added": datetime.now(UTC).isoformat(timespec="seconds"),
             "source": dict(new.source),
             "codec": codec,
             "phases": tuple({**row, "bytes": next(held) if row["frames"] else 0} for row in rows),

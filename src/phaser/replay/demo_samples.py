@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,7 +50,7 @@ class DemoSamples:
 
     def column(self, name: str) -> np.ndarray:
         """All frames of one entry, without reading an image; a KeyError for any other."""
-        columns = {
+        columns: dict[str, Callable[[Demo], np.ndarray]] = {
             "observation.state": lambda demo: demo.states,
             "action": lambda demo: demo.actions,
             "episode_index": lambda demo: np.full(demo.num_frames, demo.index),

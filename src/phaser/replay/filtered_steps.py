@@ -63,4 +63,7 @@ class FilteredSteps:
         return {**sample, "robot_tag": part.tag} if hasattr(part, "tag") else sample
 
     def column(self, name: Any) -> Int[np.ndarray, "steps"]:
-        return dict(zip(self.names, (self.episodes, self.frames), strict=True))[name]
+        columns: dict[Any, Int[np.ndarray, "steps"]] = dict(
+            zip(self.names, (self.episodes, self.frames), strict=True)
+        )
+        return columns[name]

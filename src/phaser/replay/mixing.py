@@ -83,7 +83,8 @@ def _mixed_mapping(
     # As default_collate does: a mapping of another class may carry more than its items.
     clone: Any = copy.copy(batch)
     clone.update(parts)
-    return clone
+    whole: Mapping[Any, Any] = clone
+    return whole
 
 
 def _joined_arrays(batch: Any, rehearsed: Any, size: int, count: int, where: str) -> Any:

@@ -3,10 +3,10 @@
 import json
 import re
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
-import tomllib
 
 from phaser.cli import main
 from phaser.suites import checks as looking
