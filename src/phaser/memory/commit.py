@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from phaser.memory.index_segments import INDEX, Segment, is_full, read_segment, seal
-from phaser.memory.manifest import VERSION, Manifest, Removal, write_manifest
+from phaser.memory.manifest import (
+    VERSION,
+    Manifest,
+    Removal,
+    StoredState,
+    write_manifest,
+)
 from phaser.memory.stored_task import StoredTask
 
 Changes = Mapping[str, StoredTask | None]
@@ -19,13 +25,18 @@ def committed(
     new: StoredTask | None = None,
     changed: Changes | None = None,
     removed: Sequence[Removal] = (),
+    state: StoredState | None = None,
 ) -> Manifest:
     """Write the manifest with a task more, or with changed ones; returns what was written.
 
     new: the entry of a shard that was written just now.
     removed: files that the memory does not hold any more; they go after the commit.
+    state: what the method's rules leave now; the one before it goes.
     """
     gone = list(removed)
+    if state is not None and manifest.state not in (None, state):
+        assert manifest.state is not None
+        gone.append(Removal(file=manifest.state.file, erase=False))
     segments, tail = manifest.segments, manifest.tail
     if changed:
         segments, old = _changed_segments(manifest, changed)
@@ -38,6 +49,7 @@ def committed(
         segments=segments,
         tail=tail,
         removed=tuple(gone),
+        state=state or manifest.state,
         version=VERSION,
         _loaded=[],
     )

@@ -28,6 +28,7 @@ from phaser.memory.codecs import ImageCodec
 from phaser.memory.commit import committed
 from phaser.memory.index_segments import INDEX, check_segment
 from phaser.memory.manifest import MANIFEST, Manifest, Removal, read_manifest
+from phaser.memory.rule_state import Arrays, read_state, write_state
 from phaser.memory.sample import NewTask, Sample
 from phaser.memory.shard import Shard
 from phaser.memory.shard_rows import with_buckets, without_episode
@@ -80,6 +81,8 @@ class Addition:
     new: NewTask
     shrunk: Mapping[str, Sequence[Bucket]] = field(default_factory=dict)
     """By task, the buckets that stay of it."""
+    state: Arrays | None = None
+    """What the method's rules leave for the next task; None: as it was."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,12 +223,25 @@ class Store:
             }
             stem = new_stem(manifest, addition.new.task.name)
             task = write_task(self.path / TASKS, stem, addition.new, codec)
+            state = None if addition.state is None else write_state(self.path, addition.state)
             gone = [
                 Removal(file=f"{TASKS}/{now._task(name).shard}", erase=False) for name in changed
             ]
-            done = committed(manifest, new=task, changed=changed, removed=gone)
+            done = committed(manifest, new=task, changed=changed, removed=gone, state=state)
             clear(self.path, done)
         return Store.open(self.path)
+
+    def put_state(self, arrays: Arrays) -> Store:
+        """Store what a method's rules leave where a task leaves no frames."""
+        with _alone(self.path):
+            manifest = read_manifest(self.path)
+            clear(self.path, manifest)
+            clear(self.path, committed(manifest, state=write_state(self.path, arrays)))
+        return Store.open(self.path)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What the rules of a method left so far."""
+        return read_state(self.path, self.manifest.state)
 
     def verify(self) -> None:
         """Read every byte of every file; BrokenFile names the first that is not as written."""

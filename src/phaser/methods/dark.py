@@ -97,10 +97,10 @@ class _Remembering:
         old = step.samples.first(count)
         outputs = self.policy.outputs(self.policy.batch(old))
         stored = torch.stack([self.stored[ref] for ref in step.rehearsed])
-        valid = torch.from_numpy(old.valid).to(outputs.device)
+        distances = (outputs - stored.to(outputs.device)).square().mean(2)
         # Actions beyond a demonstration's end were never trained, so what they were says nothing.
-        distances = (outputs - stored.to(outputs.device)).square().mean(2) * valid
-        distances = distances.sum(1) / valid.sum(1)
+        valid = torch.from_numpy(old.valid).to(outputs.device).expand_as(distances)
+        distances = (distances * valid).sum(1) / valid.sum(1)
         rehearsed = self.rule.weight * distances + self.rule.label_weight * step.losses[:count]
         step.backward(torch.cat([rehearsed, step.losses[count:]]).mean())
         return loss

@@ -12,8 +12,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-Read = Callable[[int, int], list[Any]]
-"""The samples of (step, count)."""
+Read = Callable[[int, int], Any]
+"""What belongs to (step, count)."""
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
@@ -27,9 +27,9 @@ class ReadAhead:
     _thread: ThreadPoolExecutor | None = field(default=None, init=False)
     _last_count: int = field(default=0, init=False)
     _next: tuple[int, int] | None = field(default=None, init=False)
-    _samples: Future[list[Any]] | None = field(default=None, init=False)
+    _samples: Future[Any] | None = field(default=None, init=False)
 
-    def __call__(self, step: int, count: int) -> list[Any]:
+    def __call__(self, step: int, count: int) -> Any:
         """The samples of this step; those of the next are read from now on."""
         if self._samples is not None and self._next == (step, count):
             samples = self._samples.result()

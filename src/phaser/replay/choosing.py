@@ -12,6 +12,7 @@ from phaser.core.streams import Stream
 from phaser.memory.budget import Budget
 from phaser.memory.certificate import phase_rows
 from phaser.memory.codecs import ImageCodec
+from phaser.memory.frames import frames_of_task
 from phaser.memory.sample import NewTask
 from phaser.memory.store import Addition, Store
 from phaser.methods.method import Method
@@ -53,6 +54,10 @@ class Choice:
             ),
             shrunk={name: stays[name] for name in kept.evicted},
         )
+
+    def all_frames(self) -> list[FrameRef]:
+        """Every frame that the task is learnt from."""
+        return [ref for frames in frames_of_task(self.task) for ref in frames]
 
     def sample_of(self, ref: FrameRef) -> Any:
         """The user's sample of a frame, as the store takes it."""

@@ -19,6 +19,8 @@ from phaser.methods.method import Method
 from phaser.phases.annotated import Annotated, annotations_of
 from phaser.replay.columns import Columns
 from phaser.replay.encoding import Encoders, check_comparable, without_encoders
+from phaser.replay.loop_policy import LoopPolicy
+from phaser.replay.penalised import PenalisedTask
 from phaser.replay.recording import Recording
 from phaser.replay.samples import user_form
 
@@ -26,10 +28,6 @@ SampleProbe = Callable[[list[Any]], Sequence[float] | Float[np.ndarray, "count"]
 """Losses of a list of samples under the policy as it is, one number each."""
 
 PROBE_BATCH = 64
-NO_VIRTUAL_STEPS = (
-    "this method draws by the outcome of virtual steps, for which a memory would have to train "
-    "your policy; use it with `phaser run`, or another method here (phaser, er, loss-aware)"
-)
 
 
 def segmenter_for(phases: Segmenter | Path | str | None, task: Task, method: Method) -> Segmenter:
@@ -70,11 +68,9 @@ def prepare(
     )
 
 
-def check_probe(method: Method, probe: SampleProbe | None) -> None:
+def check_probe(method: Method, probe: SampleProbe | None, policy: LoopPolicy | None) -> None:
     """Refuse a method that has to ask the policy where nobody would answer."""
-    if method.draw.needs_gradient:
-        raise BadInput(NO_VIRTUAL_STEPS)
-    if probe is None and method.draw.needs_losses:
+    if probe is None and policy is None and method.draw.needs_losses:
         raise BadInput(
             "this method draws by loss and has to ask the policy; pass Replay(…, probe=losses), "
             "a function from a list of samples to one number each"
@@ -87,12 +83,24 @@ class StoredFrameProbe:
 
     store: Store
     losses: SampleProbe | None
+    penalised: PenalisedTask | None = None
+    """The policy, where it was given."""
+    steps_per_task: int | None = None
 
     @property
     def num_steps(self) -> int:
-        raise BadInput("how long a task is trained is known to the training loop alone")
+        if self.steps_per_task is None:
+            raise BadInput(
+                "this method scores stored frames so many times per task: say how long a task is "
+                "trained, Replay(…, steps_per_task=10_000)"
+            )
+        return self.steps_per_task
 
     def __call__(self, refs: Sequence[FrameRef]) -> Float[np.ndarray, "count"]:
+        if self.losses is None and self.penalised is not None:
+            starts = range(0, len(refs), PROBE_BATCH)
+            found = [self.penalised.losses(refs[at : at + PROBE_BATCH]) for at in starts]
+            return np.concatenate(found) if found else np.zeros(0)
         if self.losses is None:
             raise BadInput("there is no policy to ask; pass Replay(…, probe=losses)")
         parts = []
@@ -110,4 +118,8 @@ class StoredFrameProbe:
         learning_rate: float,
         variant: VirtualStep = "virtual",
     ) -> Float[np.ndarray, "count"]:
-        raise BadInput(NO_VIRTUAL_STEPS)
+        if self.penalised is None:
+            raise BadInput("a virtual step needs your policy; pass Replay(…, policy=LoopPolicy(…))")
+        return self.penalised.interference(
+            refs, step=step, learning_rate=learning_rate, variant=variant
+        )

@@ -12,12 +12,15 @@ dataset with gaps or a missing encoder is refused before hours of training, not 
 from __future__ import annotations
 
 import re
-from dataclasses import KW_ONLY, asdict, dataclass, field, is_dataclass
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, asdict, dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from phaser import __version__
-from phaser.core.demonstration import ActionLayout, Task
+from phaser.core.demonstration import ActionLayout, FrameRef, Task
 from phaser.core.errors import BadInput
 from phaser.core.memory import PreparedTask
 from phaser.core.ports import Segmenter
@@ -25,12 +28,14 @@ from phaser.core.streams import Streams
 from phaser.memory.budget import Budget
 from phaser.memory.codecs import ImageCodec
 from phaser.memory.manifest import MANIFEST
-from phaser.memory.store import Store
+from phaser.memory.store import Addition, Store
 from phaser.methods.method import Method
 from phaser.methods.table import method as method_named
 from phaser.replay.choosing import Choice
 from phaser.replay.columns import Columns, say
 from phaser.replay.encoding import Encoders, Language, Vision
+from phaser.replay.loop_policy import LoopPolicy, UserFrames
+from phaser.replay.penalised import PenalisedTask, require_policy
 from phaser.replay.preparing import (
     SampleProbe,
     StoredFrameProbe,
@@ -40,7 +45,9 @@ from phaser.replay.preparing import (
 )
 from phaser.replay.ranks import Ranks
 from phaser.replay.recording import Recording, read_recording
+from phaser.replay.samples import user_form
 from phaser.replay.task import Collate, ReplayTask
+from phaser.replay.tensors import collated, to_arrays, to_tensors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +78,10 @@ class Replay:
     """An encoder by name, or a function from images (count, height, width, 3) to vectors."""
     probe: SampleProbe | None = None
     """Losses of a list of samples under the policy; only methods that draw by loss need it."""
+    policy: LoopPolicy | None = None
+    """Your policy, for methods that need more of it: mir, icarl, der, agem, ewc."""
+    steps_per_task: int | None = None
+    """How long a task is trained; only mir asks."""
     read_ahead: bool = True
     """Read the next step's samples in a thread while the current step is trained on."""
     rank: int | None = None
@@ -81,12 +92,7 @@ class Replay:
         chosen = self.rules
         if chosen.joint:
             raise BadInput("method 'joint' trains on all tasks at once and needs no memory")
-        needing = [rule for rule in (chosen.rehearse, chosen.penalty) if rule.needs_policy]
-        if needing:
-            raise BadInput(
-                f"this method needs the policy ({type(needing[0]).__name__}), but Replay only "
-                "mixes batches; choose a method without a penalty, or use `phaser run`"
-            )
+        require_policy(chosen, self.policy)
         if not 0 <= self.rehearsed_share < 1:
             raise BadInput(f"rehearsed_share {self.rehearsed_share}; expected 0 or more, below 1")
         if chosen.keep.keeps_frames and self.budget is None:
@@ -128,7 +134,7 @@ class Replay:
         `demos` is a map-style dataset whose samples carry episode and frame numbers (LeRobot's
         names, or `columns`), or a list of our own demonstrations. `start_step` resumes.
         """
-        check_probe(self.rules, self.probe)
+        check_probe(self.rules, self.probe, self.policy)
         ranks = Ranks.found(self.rank, self.world_size)
         task = Task(name=name or slug(instruction), instruction=instruction)
         store = self._open(ranks)
@@ -148,11 +154,17 @@ class Replay:
         chosen = choice(store).new.buckets
         if chosen:
             store.encoded_size(choice.sample_of(chosen[0].frames[0]), self.image_codec)
+        penalised = self._penalised(task, recording, store)
         sampler = self.rules.draw.for_task(
             store.memory,
             prepared,
             Streams(self.seed).named("draw", task.name),
-            StoredFrameProbe(store=store, losses=self.probe),
+            StoredFrameProbe(
+                store=store,
+                losses=self.probe,
+                penalised=penalised,
+                steps_per_task=self.steps_per_task,
+            ),
         )
         return ReplayTask(
             name=task.name,
@@ -162,7 +174,8 @@ class Replay:
             share=self.rehearsed_share,
             collate=self.collate,
             ranks=ranks,
-            keep=lambda: self._keep(choice, ranks) if chosen else None,
+            keep=lambda: self._keep(choice, penalised, ranks),
+            penalised=penalised,
             step=start_step,
             read_ahead=self.read_ahead,
         )
@@ -197,11 +210,47 @@ class Replay:
             stream=Streams(self.seed).named("keep", task.task.name),
         )
 
-    def _keep(self, choice: Choice, ranks: Ranks) -> None:
+    def _penalised(self, task: Task, recording: Recording, store: Store) -> PenalisedTask | None:
+        """The policy's part of a task, for methods that need it."""
+        policy = self.policy
+        if policy is None:
+            return None
+        policy.collate = self.collate or collated
+
+        def read(refs: Sequence[FrameRef]) -> list[Any]:
+            return [
+                recording.sample(ref) if ref.task == task.name else user_form(store.read([ref])[0])
+                for ref in refs
+            ]
+
+        return PenalisedTask(
+            method=self.rules,
+            policy=policy,
+            state=to_tensors(store.state(), like=policy.device),
+            frames=UserFrames(read),
+            streams=Streams(self.seed),
+            name=task.name,
+        )
+
+    def _keep(self, choice: Choice, penalised: PenalisedTask | None, ranks: Ranks) -> None:
         """Store the chosen frames; what gives way is decided by what the memory holds by then."""
 
+        def state(kept: Sequence[FrameRef]) -> dict[str, np.ndarray] | None:
+            if penalised is None:
+                return None
+            return to_arrays(penalised.after(frames=choice.all_frames(), kept=kept)) or None
+
+        def plan(now: Store) -> Addition:
+            addition = choice(now)
+            kept = [ref for bucket in addition.new.buckets for ref in bucket.frames]
+            return replace(addition, state=state(kept))
+
         def write() -> None:
-            Store.open(self.folder).add_planned(choice, self.image_codec, waiting=say)
+            store = Store.open(self.folder)
+            if self.rules.keep.keeps_frames:
+                store.add_planned(plan, self.image_codec, waiting=say)
+            elif left := state([]):
+                store.put_state(left)
 
         ranks.first_alone(write)
 

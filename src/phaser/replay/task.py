@@ -10,17 +10,21 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
 from phaser.core.memory import PhaseId
 from phaser.core.ports import Sampler
 from phaser.memory.store import Store
 from phaser.replay.ahead import ReadAhead
 from phaser.replay.mixing import batch_size, mixed, num_rehearsed
+from phaser.replay.penalised import Backward, PenalisedTask
 from phaser.replay.ranks import Ranks
 from phaser.replay.samples import user_form
 from phaser.replay.tensors import collated
 
 Collate = Callable[[list[Any]], Any]
+Drawn = tuple[list[FrameRef], list[Any]]
+"""Frames and their samples."""
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
@@ -37,6 +41,8 @@ class ReplayTask:
     ranks: Ranks
     keep: Callable[[], None]
     """Stores the task's frames; called once, by `finish`."""
+    penalised: PenalisedTask | None = None
+    """The policy's part, for methods that need it."""
     step: int = 0
     """How many draws were made; set it to resume."""
     read_ahead: bool = True
@@ -46,6 +52,9 @@ class ReplayTask:
     _alone: dict[bool, Any] = field(default_factory=dict, init=False)
     """A batch of that one sample, by whether batches come as lists of samples."""
     _ahead: ReadAhead = field(init=False)
+    _drawn: Sequence[FrameRef] = field(default=(), init=False)
+    """The frames of the last draw, and their samples."""
+    _drawn_samples: list[Any] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         self._ahead = ReadAhead(read=self._read_step)
@@ -56,6 +65,8 @@ class ReplayTask:
         Takes what the loader gives, collated or a list of samples, and gives back the same form,
         size and device. No forward pass.
         """
+        if self.penalised is not None:
+            self.penalised.current = batch
         if not self.num_stored:
             self._draw(0)
             return batch
@@ -70,6 +81,31 @@ class ReplayTask:
             return batch
         self._had_room = True
         return mixed(batch, self._collated(samples, is_list=is_list), size=size, count=count)
+
+    def backward(self, batch: Any, *, backward: Backward | None = None) -> Any:
+        """Mix the batch, and leave the gradient of its loss under the method's penalty.
+
+        Takes the place of `policy(task.mix(batch)).loss.backward()` where Replay was given the
+        policy; returns the mean loss. The optimiser's step stays yours.
+
+        backward: what turns a loss into gradients, if not its own method (`accelerator.backward`).
+        """
+        if self.penalised is None:
+            raise BadInput(
+                "task.backward needs your policy: pass Replay(…, policy=LoopPolicy(model, …)); "
+                "methods that only mix batches need task.mix alone"
+            )
+        step = self.step
+        whole = self.mix(batch)
+        loss = self.penalised.backward(
+            whole,
+            rehearsed=self._drawn,
+            samples=self._drawn_samples,
+            step=step,
+            backward=backward or _own_backward,
+        )
+        self.sampler.after_step(step)
+        return loss.detach()
 
     def sample(self, count: int) -> Any:
         """That many rehearsed samples: a list, or a batch where Replay was given `collate`.
@@ -157,14 +193,16 @@ class ReplayTask:
         step, self.step = self.step, self.step + 1
         # Only draws by fixed weights can be made before their step, or left out.
         is_pure = self.sampler.is_fixed
+        self._drawn, self._drawn_samples = (), []
         if not self.num_stored or (is_pure and not count):
             return []
         read = self._ahead if self.read_ahead and is_pure else self._read_step
-        return read(step, count)
+        self._drawn, self._drawn_samples = read(step, count)
+        return self._drawn_samples
 
-    def _read_step(self, step: int, count: int) -> list[Any]:
-        drawn = self.sampler.next(count * self.ranks.world_size, step)
-        return self._read(self.ranks.slice(drawn))
+    def _read_step(self, step: int, count: int) -> Drawn:
+        drawn = self.ranks.slice(self.sampler.next(count * self.ranks.world_size, step))
+        return list(drawn), self._read(drawn)
 
     def _read(self, refs: Sequence[Any]) -> list[Any]:
         return [user_form(one) for one in self.store.read(refs)] if refs else []
@@ -176,3 +214,7 @@ class ReplayTask:
                 "a batch of 1 has no room for rehearsed samples; use batches of 2 or more, "
                 "or rehearse beside the batch: task.sample(1)"
             )
+
+
+def _own_backward(loss: Any) -> None:
+    loss.backward()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,29 @@ def all_processes(succeeded: bool) -> bool:
     flag = torch.tensor(int(succeeded), device=device)
     torch.distributed.all_reduce(flag, op=torch.distributed.ReduceOp.MIN)
     return bool(flag.item())
+
+
+def mean_over_processes(value: Tensor) -> Tensor:
+    """The mean of a tensor over all processes; the tensor itself where there is one."""
+    if not _distributed():
+        return value
+    total = value.clone()
+    torch.distributed.all_reduce(total)
+    return total / torch.distributed.get_world_size()
+
+
+def to_arrays(tensors: Mapping[str, Tensor]) -> dict[str, np.ndarray]:
+    """Tensors as arrays on the CPU; those of types that numpy lacks in 32 bits."""
+    plain = {name: value.detach().cpu() for name, value in tensors.items()}
+    return {
+        name: (value.float() if value.dtype in _AS_WORDS else value).numpy()
+        for name, value in plain.items()
+    }
+
+
+def to_tensors(arrays: Mapping[str, np.ndarray], *, like: torch.device) -> dict[str, Tensor]:
+    """Arrays as tensors on a device."""
+    return {name: torch.from_numpy(values).to(like) for name, values in arrays.items()}
 
 
 def _distributed() -> bool:

@@ -37,11 +37,13 @@ def precise_weights(policy: Policy) -> Weights:
     }
 
 
-def fresh_gradient(policy: Policy, batch: Batch, noise: Stream, *, out_of: int) -> Weights:
-    """Gradient of the batch's summed losses divided by `out_of`, the size of the global batch."""
+def fresh_gradient(policy: Policy, batch: Batch, noise: Stream, *, out_of: int | None) -> Weights:
+    """Gradient of the batch's summed losses divided by `out_of`, the size of the global batch; of
+    their mean where it is None."""
     weights = {name: value.requires_grad_() for name, value in precise_weights(policy).items()}
     with torch.enable_grad():
-        loss = functional_call(_module(policy), weights, (batch, noise)).sum() / out_of
+        losses = functional_call(_module(policy), weights, (batch, noise))
+        loss = losses.sum() / (out_of or len(losses))
         gradients = torch.autograd.grad(loss, [*weights.values()], allow_unused=True)
     return {
         name: torch.zeros_like(weight) if gradient is None else gradient
