@@ -32,8 +32,6 @@ CENTRE: Box = (0.5, 0.5)
 class ImageForm:
     """Steps from the suite's image to the network's."""
 
-    size: int = 224
-    """Height and width of what the network reads."""
     resize: Filter = "bicubic"
     jpeg_quality: int | None = None
     """Encode as JPEG and decode again, as data sets do that store JPEG; None: do not."""
@@ -44,35 +42,32 @@ class ImageForm:
     def __post_init__(self) -> None:
         if self.resize not in get_args(Filter):
             raise BadInput(f"resize {self.resize!r}; expected one of {get_args(Filter)}")
-        if self.size < 1 or not 0 < self.crop_area <= 1:
-            raise BadInput(
-                f"size {self.size}, crop_area {self.crop_area}; expected a size of at least 1 and "
-                "an area above 0 and at most 1"
-            )
+        if not 0 < self.crop_area <= 1:
+            raise BadInput(f"crop_area {self.crop_area}; expected above 0 and at most 1")
         if self.jpeg_quality is not None and not 1 <= self.jpeg_quality <= 95:
             raise BadInput(f"jpeg_quality {self.jpeg_quality}; expected 1 to 95, or none")
 
     def __call__(
-        self, image: UInt8[np.ndarray, "height width 3"], crop: Box = CENTRE
+        self, image: UInt8[np.ndarray, "height width 3"], *, size: int, crop: Box = CENTRE
     ) -> UInt8[np.ndarray, "size size 3"]:
-        """The image as the network reads it."""
+        """The image as the network reads it.
+
+        Args:
+            image: As the suite gives it.
+            size: Height and width of the result.
+            crop: Where to crop, if `crop_area` is below 1.
+        """
         picture = Image.fromarray(np.ascontiguousarray(image))
         if self.jpeg_quality is not None:
             picture = _through_jpeg(picture, self.jpeg_quality)
-        if picture.size != (self.size, self.size):
-            picture = picture.resize((self.size, self.size), _FILTERS[self.resize])
+        if picture.size != (size, size):
+            picture = picture.resize((size, size), _FILTERS[self.resize])
         if self.crop_area < 1:
-            picture = self._cropped(picture, crop)
-        return np.asarray(picture)
-
-    def _cropped(self, picture: Image.Image, crop: Box) -> Image.Image:
-        side = self.size * self.crop_area**0.5
-        left, upper = ((self.size - side) * share for share in crop)
-        return picture.resize(
-            (self.size, self.size),
-            Image.Resampling.BILINEAR,
-            box=(left, upper, left + side, upper + side),
-        )
+            side = size * self.crop_area**0.5
+            left, upper = ((size - side) * share for share in crop)
+            box = (left, upper, left + side, upper + side)
+            picture = picture.resize((size, size), Image.Resampling.BILINEAR, box=box)
+        return np.array(picture)
 
 
 def _through_jpeg(picture: Image.Image, quality: int) -> Image.Image:

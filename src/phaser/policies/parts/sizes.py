@@ -15,7 +15,8 @@ class TowerSize:
     mlp_width: int
     num_registers: int = 0
     class_token: bool = False
-    layer_scale: bool = False
+    layer_scale: float | None = None
+    """What the learned factors of LayerScale start from; None: the tower has none."""
     image_size: int = 224
     patch_size: int = 14
 

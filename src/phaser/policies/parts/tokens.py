@@ -5,6 +5,7 @@ Both are the `tokenizers` library's; no code of a checkpoint is run.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -64,6 +65,27 @@ def checkpoint_tokenizer(folder: Path) -> Tokenizer:
     made.no_padding()
     made.no_truncation()
     return made
+
+
+def lazy_tokenizer(folder: Path | None, bytes_as_tokens: bool) -> Callable[[], Tokenizer]:
+    """A function that gives the tokenizer; a policy that is only counted needs none.
+
+    Args:
+        folder: The checkpoint's folder, if there is one.
+        bytes_as_tokens: The size reads bytes, so no file is needed.
+    """
+    if bytes_as_tokens:
+        return byte_tokenizer
+    if folder is None:
+        return _no_tokenizer
+    return cache(lambda: checkpoint_tokenizer(folder))
+
+
+def _no_tokenizer() -> Tokenizer:
+    raise BadInput(
+        "the full size reads text with its checkpoint's tokenizer, but no checkpoint is given; set "
+        "weights.checkpoint, or size to small or tiny"
+    )
 
 
 def token_id(tokenizer: Tokenizer, word: str) -> int:

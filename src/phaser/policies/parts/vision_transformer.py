@@ -24,9 +24,9 @@ Film = tuple[Tensor, Tensor]
 class LayerScale(nn.Module):
     """A learned factor for each channel."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, start: float) -> None:
         super().__init__()
-        self.scale_factor = nn.Parameter(torch.full((width,), 1e-5))
+        self.scale_factor = nn.Parameter(torch.full((width,), start))
 
     def forward(self, x: Tensor) -> Tensor:
         return x * self.scale_factor
@@ -71,10 +71,10 @@ class Block(nn.Module):
         width = size.width
         self.norm1 = nn.LayerNorm(width, eps=1e-6)
         self.attn = Attention(width, size.num_heads)
-        self.ls1 = LayerScale(width) if size.layer_scale else nn.Identity()
+        self.ls1 = _layer_scale(size)
         self.norm2 = nn.LayerNorm(width, eps=1e-6)
         self.mlp = Mlp(width, size.mlp_width)
-        self.ls2 = LayerScale(width) if size.layer_scale else nn.Identity()
+        self.ls2 = _layer_scale(size)
 
     def forward(self, x: Tensor, film: Film | None = None) -> Tensor:
         x = x + self.ls1(self.attn(self.norm1(x)))
@@ -134,6 +134,10 @@ class VisionTransformer(nn.Module):
             else:
                 x = block(x, film)
         return x[:, x.shape[1] - self.size.num_patches :]
+
+
+def _layer_scale(size: TowerSize) -> nn.Module:
+    return nn.Identity() if size.layer_scale is None else LayerScale(size.width, size.layer_scale)
 
 
 def _token(count: int, width: int) -> nn.Parameter:

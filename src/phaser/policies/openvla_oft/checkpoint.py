@@ -1,0 +1,53 @@
+"""Published OpenVLA checkpoints: which name is which, and the heads beside the base."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from phaser.core.errors import BadInput
+from phaser.policies.loading.key_map import KeyMap
+from phaser.policies.loading.reading import load_strictly
+
+if TYPE_CHECKING:
+    from phaser.policies.openvla_oft.policy import OpenVlaOftPolicy
+
+BASE = KeyMap(
+    prefixes=(
+        ("vision_backbone.", "vision_backbone."),
+        ("projector.", "projector."),
+        ("language_model.", "language_model."),
+    ),
+    # SigLIP's pooling layer: features are those of single patches.
+    ignored=(r"vision_backbone\.fused_featurizer\.attn_pool\..*",),
+)
+HEADS = KeyMap(prefixes=(("module.", ""),))
+"""Heads were saved out of data parallelism, which puts a word before every name."""
+
+
+def load_heads(policy: OpenVlaOftPolicy, folder: Path) -> None:
+    """Fill the action head and the state's projector from a published folder."""
+    parts = {"action_head": policy.action_head, "proprio_projector": policy.proprio_projector}
+    for name, module in parts.items():
+        if module is not None:
+            load_strictly(module, [_head_file(folder, name)], HEADS, device="cpu")
+            module.float()
+
+
+def _head_file(folder: Path, name: str) -> Path:
+    files = sorted(folder.glob(f"{name}*.safetensors"))
+    if len(files) == 1:
+        return files[0]
+    if files:
+        raise BadInput(
+            f"{folder} has {len(files)} files {name}*.safetensors; leave the one to use"
+        )
+    if any(folder.glob(f"{name}*.pt")):
+        raise BadInput(
+            f"{folder} has its {name} as .pt only, which a run never opens; run: phaser convert "
+            f"{folder}"
+        )
+    raise BadInput(
+        f"{folder} has no {name}*.safetensors; expected a checkpoint with heads, or set "
+        "weights.head to fresh"
+    )

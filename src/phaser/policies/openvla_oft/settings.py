@@ -1,0 +1,116 @@
+"""Settings of OpenVLA-OFT. Importing them needs neither torch nor transformers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from phaser.core.errors import BadInput, UnknownName
+from phaser.policies.loading.weights import Weights
+from phaser.policies.lora import Lora
+from phaser.policies.parts.colour import ColourChanges
+from phaser.policies.parts.compute import Compute
+from phaser.policies.parts.image_form import ImageForm
+from phaser.policies.parts.scaling import Scaling
+from phaser.policies.parts.sizes import LlamaSize, TowerSize
+
+if TYPE_CHECKING:
+    from phaser.core.contract import Contract
+    from phaser.core.streams import Stream
+    from phaser.policies.openvla_oft.policy import OpenVlaOftPolicy
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenVlaSize:
+    """The shape of the whole network; the defaults are the published 7B model's."""
+
+    featurizer: TowerSize = TowerSize(
+        width=1024,
+        depth=24,
+        num_heads=16,
+        mlp_width=4096,
+        num_registers=4,
+        class_token=True,
+        layer_scale=1e-5,
+    )
+    """DINOv2 with registers."""
+    fused_featurizer: TowerSize = TowerSize(width=1152, depth=27, num_heads=16, mlp_width=4304)
+    """SigLIP."""
+    language: LlamaSize = LlamaSize()
+    head_width: int = 4096
+    padding_id: int = 32000
+    bytes_as_tokens: bool = False
+    """Read text byte by byte instead of with the checkpoint's tokenizer."""
+
+
+def _small(width: int, depth: int, image_size: int, language: LlamaSize) -> OpenVlaSize:
+    shape = {"width": width, "depth": depth, "mlp_width": 2 * width, "num_heads": 4}
+    return OpenVlaSize(
+        featurizer=TowerSize(
+            **shape, image_size=image_size, num_registers=4, class_token=True, layer_scale=0.1
+        ),
+        fused_featurizer=TowerSize(**shape, image_size=image_size),
+        language=language,
+        head_width=language.width,
+        padding_id=256,
+        bytes_as_tokens=True,
+    )
+
+
+SIZES = {
+    "full": OpenVlaSize(),
+    "small": _small(
+        128, 4, 84, LlamaSize(vocabulary=320, width=192, mlp_width=512, depth=4, num_heads=4)
+    ),
+    "tiny": _small(
+        32, 3, 28, LlamaSize(vocabulary=320, width=48, mlp_width=96, depth=2, num_heads=4)
+    ),
+}
+"""The published size, one of about 3 M weights to learn with on a CPU, one for tests."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenVlaOft:
+    """OpenVLA-OFT with LoRA; the defaults are the LIBERO recipe."""
+
+    size: Literal["full", "small", "tiny"] = "full"
+    chunk_length: int = 8
+    num_cameras: int = 2
+    """Cameras that are read: the suite's first ones."""
+    use_state: bool = True
+    """Give the robot's state as one token after the images."""
+    film: bool = False
+    """Let the instruction scale and shift the features of both towers. Off in the LIBERO recipe."""
+    images: ImageForm = ImageForm(resize="lanczos", jpeg_quality=95, crop_area=0.9)
+    colour: ColourChanges | None = ColourChanges()
+    """Changes of colour in training with augmentation."""
+    scaling: Scaling = Scaling(rule="q99")
+    lora: Lora | None = Lora()
+    """None: train the whole base."""
+    weights: Weights = Weights()
+    compute: Compute = Compute()
+    base_learning_rate_scale: float = 1.0
+    """Multiplies the learning rate of the adapters."""
+    head_learning_rate_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.size not in SIZES:
+            raise UnknownName("size of openvla-oft", self.size, SIZES)
+        if min(self.chunk_length, self.num_cameras) < 1:
+            raise BadInput(
+                f"chunk_length {self.chunk_length}, num_cameras {self.num_cameras}; expected both "
+                "at least 1"
+            )
+
+    @property
+    def shape(self) -> OpenVlaSize:
+        return SIZES[self.size]
+
+    def build(self, contract: Contract, stream: Stream) -> OpenVlaOftPolicy:
+        """The policy for a suite's observations; the stream decides all fresh weights."""
+        from phaser.policies.openvla_oft.policy import OpenVlaOftPolicy
+
+        return OpenVlaOftPolicy(self, contract, stream)
+
+    def front_end(self, contract: Contract) -> None:
+        """None: the towers are adapted, so nothing of what they see can be cached."""

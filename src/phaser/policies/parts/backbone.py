@@ -1,0 +1,272 @@
+"""What all backbones share of the policy port: batches, acting, trained weights, adapters."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from phaser.core.contract import Contract, Statistics
+from phaser.core.errors import BadInput
+from phaser.core.policy import Observation, ParameterGroup
+from phaser.core.samples import Samples
+from phaser.core.streams import Stream
+from phaser.policies import adapter_folder
+from phaser.policies.loading.key_map import KeyMap, listed
+from phaser.policies.loading.reading import load_strictly, weight_files
+from phaser.policies.lora import Lora, add_adapters, merge_adapters, without_adapters
+from phaser.policies.parts.compute import Compute
+from phaser.policies.parts.inputs import Inputs, cameras_read, check_samples, observed
+from phaser.policies.parts.ranges import Ranges
+from phaser.policies.parts.row_noise import places_of
+from phaser.policies.parts.scaling import Scaling
+from phaser.policies.parts.vision_transformer import VisionTransformer
+
+Made = TypeVar("Made", bound=nn.Module)
+
+
+class BackbonePolicy(nn.Module):
+    """A policy on a large frozen base; subclasses build the network and read it."""
+
+    name: ClassVar[str]
+    front_end = None
+    vlm: nn.Module
+    """The base, with adapters beside its linear layers."""
+
+    def __init__(
+        self,
+        contract: Contract,
+        *,
+        chunk_length: int,
+        num_cameras: int,
+        compute: Compute,
+        scaling: Scaling,
+        statistics: tuple[Statistics | None, Statistics | None],
+        lora: Lora | None,
+    ) -> None:
+        super().__init__()
+        self.chunk_length = chunk_length
+        self.compute = compute
+        self.lora = lora
+        self.cameras = cameras_read(contract, num_cameras, self.name)
+        actions, states = statistics
+        self.suite = replace(contract, action_statistics=actions, state_statistics=states)
+        self.ranges = Ranges(scaling, self.suite, actions=actions, states=states)
+        self.learning_rate_scales = (1.0, 1.0)
+
+    @property
+    def contract(self) -> dict[str, Any]:
+        """The suite's contract, and all that decides what the network sees and says."""
+        scaling = asdict(self.ranges.scaling)
+        return {
+            **self.suite.to_json(),
+            "policy": self.name,
+            "chunk_length": self.chunk_length,
+            "cameras_read": list(self.cameras),
+            "scaling": {"rule": scaling["rule"], "gripper": scaling["gripper"]},
+            **self._seen_as(),
+        }
+
+    @property
+    def device(self) -> torch.device:
+        return self.ranges.low.device
+
+    def batch(self, samples: Samples, *, augment: Stream | None = None) -> Inputs:
+        """The one input builder, for training and acting."""
+        check_samples(
+            samples, self.suite, cameras=self.cameras, chunk_length=self.chunk_length
+        )
+        places = places_of(samples)
+        actions = self._moved(samples.actions).float()
+        return Inputs(
+            tensors=self._tensors(samples, places, augment),
+            states=self.ranges.states_in(self._moved(samples.states).float()),
+            actions=self.ranges.actions_in(actions) if actions.shape[1] else actions,
+            valid=self._moved(samples.valid),
+            places=places,
+        )
+
+    @torch.no_grad()
+    def act(
+        self, observations: Sequence[Observation], streams: Sequence[Stream]
+    ) -> Float[np.ndarray, "count chunk action"]:
+        """A chunk for each observation in the suite's units, `compute.act_rows` at a time."""
+        training, rows = self.training, self.compute.act_rows
+        self.eval()
+        try:
+            said = [
+                self._chunks(
+                    self.batch(observed(observations[at : at + rows], self.cameras)),
+                    self._starts(streams[at : at + rows]),
+                )
+                for at in range(0, len(observations), rows)
+            ]
+        finally:
+            self.train(training)
+        return self.ranges.actions_out(torch.cat(said), decided=True).cpu().numpy()
+
+    def outputs(self, batch: Inputs) -> Float[Tensor, "rows chunk action"]:
+        """The chunk of each sample from zero noise, in the suite's units, with gradients."""
+        shape = (len(batch), self.chunk_length, len(self.suite.action))
+        return self.ranges.actions_out(self._chunks(batch, torch.zeros(shape, device=self.device)))
+
+    @abstractmethod
+    def features(self, batch: Inputs) -> Float[Tensor, "rows width"]:
+        """One vector for each sample: the mean of what the head reads."""
+
+    @torch.no_grad()
+    def frozen_features(self, batch: Inputs) -> Float[Tensor, "rows width"]:
+        """The features of the base without its adapters, which no training changes."""
+        with without_adapters(self.vlm):
+            return self.features(batch)
+
+    def trained_state(self) -> dict[str, Tensor]:
+        """Adapters, head and projectors by name; never the frozen base."""
+        return {name: one.detach() for name, one in self.named_parameters() if one.requires_grad}
+
+    @torch.no_grad()
+    def load_trained_state(self, weights: Mapping[str, Tensor]) -> None:
+        """Put weights of `trained_state` back, bit by bit."""
+        own = self.trained_state()
+        missing, unknown = own.keys() - weights.keys(), weights.keys() - own.keys()
+        if missing or unknown:
+            raise BadInput(
+                f"weights of another policy: {len(missing)} missing ({listed(missing)}), "
+                f"{len(unknown)} unknown ({listed(unknown)}); expected those of {self.name} with "
+                "the same settings"
+            )
+        for name, weight in own.items():
+            if weight.shape != weights[name].shape:
+                raise BadInput(
+                    f"{name} has shape {list(weights[name].shape)}, expected {list(weight.shape)}; "
+                    "the policy was built with other settings"
+                )
+            weight.copy_(weights[name])
+
+    def parameter_groups(self) -> list[ParameterGroup]:
+        """Adapters (or the whole base) and the head, each with its share of the learning rate."""
+        groups: tuple[list[nn.Parameter], list[nn.Parameter]] = ([], [])
+        for name, weight in self.named_parameters():
+            if weight.requires_grad:
+                groups[0 if name.startswith("vlm.") else 1].append(weight)
+        return [
+            ParameterGroup(parameters=weights, learning_rate_scale=scale)
+            for weights, scale in zip(groups, self.learning_rate_scales, strict=True)
+            if weights
+        ]
+
+    def save_adapter(self, folder: Path) -> None:
+        """Adapters, head, statistics and contract in one folder of safetensors and JSON."""
+        adapter_folder.save(self, folder)
+
+    def load_adapter(self, folder: Path) -> None:
+        """Take up what `save_adapter` wrote; another contract or a damaged file is refused."""
+        adapter_folder.load(self, folder)
+
+    def merge(self) -> None:
+        """Put the adapters into the base for deployment; afterwards only the head is trained."""
+        merge_adapters(self.vlm)
+
+    def in_precision(self) -> AbstractContextManager[Any]:
+        """The precision in which the base computes."""
+        if self.compute.precision == "float32":
+            return nullcontext()
+        return torch.autocast(self.device.type, torch.bfloat16)
+
+    @abstractmethod
+    def _seen_as(self) -> dict[str, Any]:
+        """What else of the settings changes the meaning of inputs: images, prompt; as JSON."""
+
+    @abstractmethod
+    def _tensors(
+        self, samples: Samples, places: Int[np.ndarray, "rows"], augment: Stream | None
+    ) -> dict[str, Tensor]:
+        """Pixels, tokens and masks."""
+
+    @abstractmethod
+    def _chunks(
+        self, batch: Inputs, start: Float[Tensor, "rows chunk action"]
+    ) -> Float[Tensor, "rows chunk action"]:
+        """What the network says, from this noise where it is stochastic."""
+
+    def _starts(self, streams: Sequence[Stream]) -> Float[Tensor, "rows chunk action"]:
+        shape = (self.chunk_length, len(self.suite.action))
+        noise = np.stack([one().standard_normal(shape) for one in streams])
+        return self._moved(noise).float()
+
+    def _moved(self, array: np.ndarray) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+
+    def _base(
+        self, make: Callable[[], Made], stream: Stream, folder: Path | None, keys: KeyMap
+    ) -> Made:
+        """The base with a checkpoint's weights, or with fresh ones of the stream."""
+        if folder is None:
+            with seeded(stream, 0):
+                made = make()
+            in_precision_of(made, self.compute.precision)
+            return made
+        from accelerate import init_empty_weights
+
+        with init_empty_weights(include_buffers=False):
+            made = make()
+        load_strictly(
+            made,
+            weight_files(folder),
+            keys,
+            device=self.compute.device_here(),
+            dtype=getattr(torch, self.compute.precision),
+        )
+        return made
+
+    def _settle(self) -> None:
+        """Last step of building: checkpointing, device."""
+        if self.compute.gradient_checkpointing:
+            for module in self.modules():
+                if isinstance(module, VisionTransformer):
+                    module.checkpointing = True
+                elif hasattr(module, "gradient_checkpointing_enable"):
+                    module.gradient_checkpointing_enable(
+                        gradient_checkpointing_kwargs={"use_reentrant": False}
+                    )
+        if self.device.type != "meta":
+            self.to(self.compute.device_here())
+
+    def _adapt(self, *, unused: Callable[[str], bool]) -> None:
+        """Freeze the base and adapt it, or, without LoRA, train all of it that is used."""
+        if self.lora is not None:
+            add_adapters(self.vlm, self.lora, unused=unused)
+            return
+        for name, weight in self.vlm.named_parameters():
+            weight.requires_grad_(not unused(name))
+
+
+def mean_over_valid(
+    errors: Float[Tensor, "rows chunk action"], batch: Inputs
+) -> Float[Tensor, "rows"]:
+    """The mean error of each row over the part of its chunk that was demonstrated."""
+    weight = batch.valid[..., None].expand_as(errors).to(errors.dtype)
+    return (errors * weight).sum((1, 2)) / weight.sum((1, 2))
+
+
+@contextmanager
+def seeded(stream: Stream, part: int) -> Iterator[None]:
+    """Torch's random numbers from this stream's part, and afterwards as if nothing was drawn."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(stream.at_step(part).integers(2**63)))
+        yield
+
+
+def in_precision_of(base: nn.Module, precision: str) -> None:
+    """Give a base's parameters their precision; rotary tables and other buffers keep theirs."""
+    dtype = getattr(torch, precision)
+    for weight in base.parameters():
+        weight.data = weight.data.to(dtype)
