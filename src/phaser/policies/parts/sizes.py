@@ -103,3 +103,5 @@ class QwenSize:
 
     text: QwenTextSize = QwenTextSize()
     vision: QwenVisionSize = QwenVisionSize()
+    bytes_as_tokens: bool = False
+    """Read text byte by byte instead of with the checkpoint's tokenizer."""
