@@ -45,8 +45,10 @@ def listed(names: Iterable[str]) -> str:
         pattern = name if number is None else _NUMBER.sub(".{}", name, count=1)
         groups.setdefault(pattern, []).extend([] if number is None else [int(number[1])])
     return ", ".join(
-        pattern.replace("{}", f"{{{_spans(numbers)}}}", 1) if len(numbers) > 1
-        else pattern.replace("{}", str(numbers[0]), 1) if numbers
+        pattern.replace("{}", f"{{{_spans(numbers)}}}", 1)
+        if len(numbers) > 1
+        else pattern.replace("{}", str(numbers[0]), 1)
+        if numbers
         else pattern
         for pattern, numbers in groups.items()
     )

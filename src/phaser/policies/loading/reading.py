@@ -39,7 +39,9 @@ def weight_files(folder: Path) -> list[Path]:
                 f"{place} has {len(files)} weight files and no index ({files[0].name} …); leave "
                 "the one to use"
             )
-    raise BadInput(f"{folder} is no checkpoint folder: no *.safetensors in it; {_what_to_do(folder)}")
+    raise BadInput(
+        f"{folder} is no checkpoint folder: no *.safetensors in it; {_what_to_do(folder)}"
+    )
 
 
 def load_strictly(
@@ -68,7 +70,9 @@ def load_strictly(
             for ours, (where, published, _) in places.items():
                 if where == path and ours in wanted:
                     tensor = content.get_tensor(published)
-                    part[ours] = tensor.to(dtype) if dtype and tensor.is_floating_point() else tensor
+                    part[ours] = (
+                        tensor.to(dtype) if dtype and tensor.is_floating_point() else tensor
+                    )
         network.load_state_dict(part, strict=False, assign=True)
 
 
@@ -87,7 +91,9 @@ def _places(files: Sequence[Path], keys: KeyMap) -> dict[str, Place]:
                         shape = tuple(content.get_slice(published).get_shape())
                         found[ours] = (path, published, shape)
         except (SafetensorError, OSError) as error:
-            raise BrokenFile(f"{path} is no safetensors file ({error}); download it again") from error
+            raise BrokenFile(
+                f"{path} is no safetensors file ({error}); download it again"
+            ) from error
     return found
 
 

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 from phaser.core.errors import BadInput
 from phaser.policies.loading.key_map import KeyMap
 from phaser.policies.loading.reading import load_strictly
+from phaser.policies.loading.writing import write_shards, write_tensors
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from phaser.policies.openvla_oft.policy import OpenVlaOftPolicy
 
 BASE = KeyMap(
@@ -27,11 +30,22 @@ HEADS = KeyMap(prefixes=(("module.", ""),))
 
 def load_heads(policy: OpenVlaOftPolicy, folder: Path) -> None:
     """Fill the action head and the state's projector from a published folder."""
-    parts = {"action_head": policy.action_head, "proprio_projector": policy.proprio_projector}
-    for name, module in parts.items():
-        if module is not None:
-            load_strictly(module, [_head_file(folder, name)], HEADS, device="cpu")
-            module.float()
+    for name, module in _heads(policy).items():
+        load_strictly(module, [_head_file(folder, name)], HEADS, device="cpu")
+        module.float()
+
+
+def write(policy: OpenVlaOftPolicy, folder: Path) -> None:
+    """Write the base as shards and each head as a file of its own."""
+    write_shards(folder, policy.vlm.state_dict())
+    for name, module in _heads(policy).items():
+        weights = {f"module.{key}": one for key, one in module.state_dict().items()}
+        write_tensors(folder / f"{name}.safetensors", weights)
+
+
+def _heads(policy: OpenVlaOftPolicy) -> dict[str, nn.Module]:
+    heads = {"action_head": policy.action_head, "proprio_projector": policy.proprio_projector}
+    return {name: module for name, module in heads.items() if module is not None}
 
 
 def _head_file(folder: Path, name: str) -> Path:
@@ -39,9 +53,7 @@ def _head_file(folder: Path, name: str) -> Path:
     if len(files) == 1:
         return files[0]
     if files:
-        raise BadInput(
-            f"{folder} has {len(files)} files {name}*.safetensors; leave the one to use"
-        )
+        raise BadInput(f"{folder} has {len(files)} files {name}*.safetensors; leave the one to use")
     if any(folder.glob(f"{name}*.pt")):
         raise BadInput(
             f"{folder} has its {name} as .pt only, which a run never opens; run: phaser convert "

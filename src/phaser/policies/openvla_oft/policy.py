@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ class OpenVlaOftPolicy(BackbonePolicy):
     """Call it with a batch for the mean absolute error of each sample."""
 
     name = "openvla-oft"
+    vlm: OpenVlaNetwork
 
     def __init__(self, settings: OpenVlaOft, contract: Contract, stream: Stream) -> None:
         folder = settings.weights.folder()
@@ -132,6 +134,9 @@ class OpenVlaOftPolicy(BackbonePolicy):
             augment=augment,
         )
         return {name: one.to(self.device) for name, one in {**text, "pixels": pixels}.items()}
+
+    def _write_published(self, folder: Path) -> None:
+        checkpoint.write(self, folder)
 
     def _seen_as(self) -> dict[str, Any]:
         settings = self.settings

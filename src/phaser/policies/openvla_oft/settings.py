@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from phaser.core.errors import BadInput, UnknownName
@@ -12,7 +12,7 @@ from phaser.policies.parts.colour import ColourChanges
 from phaser.policies.parts.compute import Compute
 from phaser.policies.parts.image_form import ImageForm
 from phaser.policies.parts.scaling import Scaling
-from phaser.policies.parts.sizes import LlamaSize, TowerSize
+from phaser.policies.parts.sizes import DINOV2, SIGLIP, LlamaSize, TowerSize
 
 if TYPE_CHECKING:
     from phaser.core.contract import Contract
@@ -24,19 +24,9 @@ if TYPE_CHECKING:
 class OpenVlaSize:
     """The shape of the whole network; the defaults are the published 7B model's."""
 
-    featurizer: TowerSize = TowerSize(
-        width=1024,
-        depth=24,
-        num_heads=16,
-        mlp_width=4096,
-        num_registers=4,
-        class_token=True,
-        layer_scale=1e-5,
-    )
-    """DINOv2 with registers."""
-    fused_featurizer: TowerSize = TowerSize(width=1152, depth=27, num_heads=16, mlp_width=4304)
-    """SigLIP."""
-    language: LlamaSize = LlamaSize()
+    featurizer: TowerSize = DINOV2
+    fused_featurizer: TowerSize = SIGLIP
+    language: LlamaSize = field(default_factory=LlamaSize)
     head_width: int = 4096
     padding_id: int = 32000
     bytes_as_tokens: bool = False
@@ -44,12 +34,12 @@ class OpenVlaSize:
 
 
 def _small(width: int, depth: int, image_size: int, language: LlamaSize) -> OpenVlaSize:
-    shape = {"width": width, "depth": depth, "mlp_width": 2 * width, "num_heads": 4}
+    plain = TowerSize(
+        width=width, depth=depth, mlp_width=2 * width, num_heads=4, image_size=image_size
+    )
     return OpenVlaSize(
-        featurizer=TowerSize(
-            **shape, image_size=image_size, num_registers=4, class_token=True, layer_scale=0.1
-        ),
-        fused_featurizer=TowerSize(**shape, image_size=image_size),
+        featurizer=replace(plain, num_registers=4, class_token=True, layer_scale=0.1),
+        fused_featurizer=plain,
         language=language,
         head_width=language.width,
         padding_id=256,
@@ -69,6 +59,9 @@ SIZES = {
 """The published size, one of about 3 M weights to learn with on a CPU, one for tests."""
 
 
+RECIPE_IMAGES = ImageForm(resize="lanczos", jpeg_quality=95, crop_area=0.9)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OpenVlaOft:
     """OpenVLA-OFT with LoRA; the defaults are the LIBERO recipe."""
@@ -81,14 +74,14 @@ class OpenVlaOft:
     """Give the robot's state as one token after the images."""
     film: bool = False
     """Let the instruction scale and shift the features of both towers. Off in the LIBERO recipe."""
-    images: ImageForm = ImageForm(resize="lanczos", jpeg_quality=95, crop_area=0.9)
-    colour: ColourChanges | None = ColourChanges()
+    images: ImageForm = RECIPE_IMAGES
+    colour: ColourChanges | None = field(default_factory=ColourChanges)
     """Changes of colour in training with augmentation."""
-    scaling: Scaling = Scaling(rule="q99")
-    lora: Lora | None = Lora()
+    scaling: Scaling = field(default_factory=Scaling)
+    lora: Lora | None = field(default_factory=Lora)
     """None: train the whole base."""
-    weights: Weights = Weights()
-    compute: Compute = Compute()
+    weights: Weights = field(default_factory=Weights)
+    compute: Compute = field(default_factory=Compute)
     base_learning_rate_scale: float = 1.0
     """Multiplies the learning rate of the adapters."""
     head_learning_rate_scale: float = 1.0

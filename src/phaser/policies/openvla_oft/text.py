@@ -29,8 +29,8 @@ def text_tensors(
     end, empty = token_id(tokenizer, SENTENCE_END), _empty(tokenizer)
     prompts = []
     for instruction in instructions:
-        ids = list(tokenizer.encode(openvla_prompt(instruction)).ids)
-        prompts.append(ids if ids[-1] == empty else [*ids, empty])
+        words = list(tokenizer.encode(openvla_prompt(instruction)).ids)
+        prompts.append(words if words[-1] == empty else [*words, empty])
     longest = max(map(len, prompts)) + num_slots + 1
     ids = torch.full((len(prompts), longest), padding_id)
     mask, slots = (torch.zeros_like(ids, dtype=torch.bool) for _ in range(2))

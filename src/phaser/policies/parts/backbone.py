@@ -22,7 +22,8 @@ from phaser.core.streams import Stream
 from phaser.policies import adapter_folder
 from phaser.policies.loading.key_map import KeyMap, listed
 from phaser.policies.loading.reading import load_strictly, weight_files
-from phaser.policies.lora import Lora, add_adapters, merge_adapters, without_adapters
+from phaser.policies.loading.writing import write_meaning
+from phaser.policies.lora import MARK, Lora, add_adapters, merge_adapters, without_adapters
 from phaser.policies.parts.compute import Compute
 from phaser.policies.parts.inputs import Inputs, cameras_read, check_samples, observed
 from phaser.policies.parts.ranges import Ranges
@@ -81,9 +82,7 @@ class BackbonePolicy(nn.Module):
 
     def batch(self, samples: Samples, *, augment: Stream | None = None) -> Inputs:
         """The one input builder, for training and acting."""
-        check_samples(
-            samples, self.suite, cameras=self.cameras, chunk_length=self.chunk_length
-        )
+        check_samples(samples, self.suite, cameras=self.cameras, chunk_length=self.chunk_length)
         places = places_of(samples)
         actions = self._moved(samples.actions).float()
         return Inputs(
@@ -175,11 +174,22 @@ class BackbonePolicy(nn.Module):
         """Put the adapters into the base for deployment; afterwards only the head is trained."""
         merge_adapters(self.vlm)
 
+    def export(self, folder: Path) -> None:
+        """Write the whole merged network in the published layout, with statistics and contract."""
+        if any(MARK in name for name, _ in self.named_parameters()):
+            raise BadInput("the policy still has adapters; merge() it before export")
+        self._write_published(folder)
+        write_meaning(folder, self.contract, self.suite)
+
     def in_precision(self) -> AbstractContextManager[Any]:
         """The precision in which the base computes."""
         if self.compute.precision == "float32":
             return nullcontext()
         return torch.autocast(self.device.type, torch.bfloat16)
+
+    @abstractmethod
+    def _write_published(self, folder: Path) -> None:
+        """Write all weights under their published names."""
 
     @abstractmethod
     def _seen_as(self) -> dict[str, Any]:
@@ -212,7 +222,9 @@ class BackbonePolicy(nn.Module):
         if folder is None:
             with seeded(stream, 0):
                 made = make()
-            in_precision_of(made, self.compute.precision)
+            for weight in made.parameters():
+                # Buffers, such as tables of rotations, keep their own precision.
+                weight.data = weight.data.to(self._base_dtype)
             return made
         from accelerate import init_empty_weights
 
@@ -223,9 +235,15 @@ class BackbonePolicy(nn.Module):
             weight_files(folder),
             keys,
             device=self.compute.device_here(),
-            dtype=getattr(torch, self.compute.precision),
+            dtype=self._base_dtype,
         )
         return made
+
+    @property
+    def _base_dtype(self) -> torch.dtype:
+        """A base that is trained itself stays float32, whatever it computes in."""
+        found: torch.dtype = getattr(torch, self.compute.precision)
+        return torch.float32 if self.lora is None else found
 
     def _settle(self) -> None:
         """Last step of building: checkpointing, device."""
@@ -233,10 +251,10 @@ class BackbonePolicy(nn.Module):
             for module in self.modules():
                 if isinstance(module, VisionTransformer):
                     module.checkpointing = True
-                elif hasattr(module, "gradient_checkpointing_enable"):
-                    module.gradient_checkpointing_enable(
-                        gradient_checkpointing_kwargs={"use_reentrant": False}
-                    )
+                else:
+                    enable: Any = getattr(module, "gradient_checkpointing_enable", None)
+                    if enable is not None:
+                        enable(gradient_checkpointing_kwargs={"use_reentrant": False})
         if self.device.type != "meta":
             self.to(self.compute.device_here())
 
@@ -263,10 +281,3 @@ def seeded(stream: Stream, part: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(stream.at_step(part).integers(2**63)))
         yield
-
-
-def in_precision_of(base: nn.Module, precision: str) -> None:
-    """Give a base's parameters their precision; rotary tables and other buffers keep theirs."""
-    dtype = getattr(torch, precision)
-    for weight in base.parameters():
-        weight.data = weight.data.to(dtype)

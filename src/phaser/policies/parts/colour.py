@@ -1,4 +1,4 @@
-"""Changes of colour for training: brightness, contrast, saturation and hue, drawn for each image."""
+"""Changes of colour for training: brightness, contrast, saturation and hue of each image."""
 
 from __future__ import annotations
 

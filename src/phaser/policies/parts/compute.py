@@ -16,7 +16,7 @@ class Compute:
     """Device, precision and what memory is traded for."""
 
     device: str = "auto"
-    """"auto": this process's GPU if there is one, else the CPU; or a torch device such as cuda:1."""
+    """"auto": this process's GPU if there is one, else the CPU; or a device such as cuda:1."""
     precision: Precision = "float32"
     """Precision of the frozen base and of its passes. Trained weights are always float32."""
     gradient_checkpointing: bool = False

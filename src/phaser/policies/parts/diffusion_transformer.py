@@ -36,7 +36,7 @@ class TimestepEncoder(nn.Module):
         angles = time[:, None].float() * torch.exp(-math.log(10000) * steps / (NUM_FREQUENCIES - 1))
         waves = torch.cat([angles.cos(), angles.sin()], dim=-1)
         layers = self.timestep_embedder
-        hidden = F.silu(layers["linear_1"](waves.to(layers["linear_1"].weight.dtype)))
+        hidden = F.silu(layers["linear_1"](waves))
         out: Tensor = layers["linear_2"](hidden)
         return out
 
@@ -67,7 +67,11 @@ class HeadAttention(nn.Module):
         self.to_out = nn.ModuleList([nn.Linear(width, width), dropout])
 
     def forward(
-        self, x: Tensor, context: Tensor, mask: Bool[Tensor, "rows keys"] | None, keys: Tensor | None
+        self,
+        x: Tensor,
+        context: Tensor,
+        mask: Bool[Tensor, "rows keys"] | None,
+        keys: Tensor | None,
     ) -> Tensor:
         allowed = None if mask is None else mask[:, None, None, :]
         mixed = F.scaled_dot_product_attention(

@@ -58,7 +58,7 @@ def check_samples(
             f"states of {samples.states.shape[1]} numbers, the suite {contract.suite!r} has "
             f"{len(contract.state)}; expected states of the suite that the policy was built for"
         )
-    rows, length, size = samples.actions.shape
+    length, size = samples.actions.shape[1:]
     if length and (length, size) != (chunk_length, len(contract.action)):
         raise BadInput(
             f"chunks of {length} actions of {size} numbers, the policy has {chunk_length} of "

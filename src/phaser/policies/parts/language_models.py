@@ -1,4 +1,4 @@
-"""Llama and Qwen2.5-VL from the transformers library, built by size. The one file that imports it."""
+"""Llama and Qwen2.5-VL by size; the one file that imports the transformers library."""
 
 from __future__ import annotations
 

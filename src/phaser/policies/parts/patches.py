@@ -30,8 +30,6 @@ def patches_of(
     mean, std = (torch.tensor(one, device=images.device) for one in (MEAN, STD))
     x = ((images.float() / 255 - mean) / std).permute(0, 3, 1, 2)
     x = x[:, None].expand(-1, FRAMES, -1, -1, -1)
-    x = x.reshape(
-        count, FRAMES, 3, side // MERGED, MERGED, PATCH, side // MERGED, MERGED, PATCH
-    )
+    x = x.reshape(count, FRAMES, 3, side // MERGED, MERGED, PATCH, side // MERGED, MERGED, PATCH)
     x = x.permute(0, 3, 6, 4, 7, 2, 1, 5, 8)
     return x.reshape(count * side * side, 3 * FRAMES * PATCH * PATCH)

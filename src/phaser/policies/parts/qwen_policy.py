@@ -17,6 +17,7 @@ from phaser.core.samples import Samples
 from phaser.core.streams import Stream
 from phaser.policies.loading.key_map import KeyMap
 from phaser.policies.loading.reading import load_strictly, weight_files
+from phaser.policies.loading.writing import write_shards
 from phaser.policies.parts.backbone import BackbonePolicy, seeded
 from phaser.policies.parts.inputs import Inputs
 from phaser.policies.parts.language_models import qwen
@@ -118,6 +119,17 @@ class QwenPolicy(BackbonePolicy):
             "prompt": settings.prompt,
         }
 
+    def _write_published(self, folder: Path) -> None:
+        base = {
+            str(BASE.published(name)): one
+            for name, one in self.vlm.state_dict().items()
+            if name not in BASE.optional
+        }
+        head = {
+            str(HEAD.published(name)): one for name, one in self.action_model.state_dict().items()
+        }
+        write_shards(folder, {**base, **head})
+
     def _load_head(self, folder: Path) -> None:
         load_strictly(self.action_model, weight_files(folder), HEAD, device="cpu")
         self.action_model.float()
@@ -131,9 +143,7 @@ def mean_token(
     return (hidden * weight).sum(1) / weight.sum(1)
 
 
-def last_places(
-    marked: Bool[Tensor, "rows tokens"], count: int
-) -> Int[Tensor, "rows count"]:
+def last_places(marked: Bool[Tensor, "rows tokens"], count: int) -> Int[Tensor, "rows count"]:
     """Places of the last `count` marked tokens of each row, in order."""
     order = torch.arange(marked.shape[1], device=marked.device)
     return torch.where(marked, order, -1).topk(count, dim=1).values.flip(1)

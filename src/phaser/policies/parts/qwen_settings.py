@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from phaser.core.errors import BadInput, UnknownName
@@ -15,6 +15,8 @@ from phaser.policies.parts.qwen_sizes import SIZES
 from phaser.policies.parts.scaling import Scaling
 from phaser.policies.parts.sizes import QwenSize
 
+MIN_MAX = Scaling(rule="min-max")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QwenSettings:
@@ -26,12 +28,12 @@ class QwenSettings:
     """Cameras that are read: the suite's first ones."""
     prompt: str = STARVLA
     """The text, with {instruction} in it."""
-    images: ImageForm = ImageForm(resize="bicubic")
-    scaling: Scaling = Scaling(rule="min-max")
-    lora: Lora | None = Lora()
+    images: ImageForm = field(default_factory=ImageForm)
+    scaling: Scaling = MIN_MAX
+    lora: Lora | None = field(default_factory=Lora)
     """None: train the whole base."""
-    weights: Weights = Weights()
-    compute: Compute = Compute()
+    weights: Weights = field(default_factory=Weights)
+    compute: Compute = field(default_factory=Compute)
     base_learning_rate_scale: float = 1.0
     """Multiplies the learning rate of the adapters; 0.4 of 2.5e-5 is starVLA's."""
     head_learning_rate_scale: float = 1.0

@@ -1,9 +1,9 @@
 """Random numbers of a row that depend on the row's place alone: common random numbers.
 
 A loss that is compared before and after a step, or computed by one process or by two, must see the
-same noise for the same sample. So each row of a batch has a generator of its own, found by its place
-in the batch of all processes, and dropout masks are computed from a key of the row instead of being
-drawn from torch's global generator. A mask that is recomputed (gradient checkpointing) is the same.
+same noise for the same sample. So each row of a batch has a generator of its own, found by its
+place in the batch of all processes, and dropout masks are computed from a key of the row instead of
+being drawn from torch's global generator. A mask that is computed again is the same.
 """
 
 from __future__ import annotations
@@ -46,9 +46,7 @@ class RowDropout(nn.Module):
         return x * kept.view_as(x).to(x.dtype) / (1 - self.rate)
 
 
-def _hashed(
-    keys: Int[Tensor, "rows 2"], number: int, *, count: int
-) -> Int[Tensor, "rows count"]:
+def _hashed(keys: Int[Tensor, "rows 2"], number: int, *, count: int) -> Int[Tensor, "rows count"]:
     """Numbers below 2**32, unlike for any two keys and for any two layers of one key."""
     positions = torch.arange(count, device=keys.device)
     of_layer = _mixed((keys[:, 1:] + number * 0x9E3779B9) & _LOW_32)

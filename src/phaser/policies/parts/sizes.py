@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,6 +23,20 @@ class TowerSize:
     @property
     def num_patches(self) -> int:
         return (self.image_size // self.patch_size) ** 2
+
+
+DINOV2 = TowerSize(
+    width=1024,
+    depth=24,
+    num_heads=16,
+    mlp_width=4096,
+    num_registers=4,
+    class_token=True,
+    layer_scale=1e-5,
+)
+"""vit_large_patch14_reg4_dinov2."""
+SIGLIP = TowerSize(width=1152, depth=27, num_heads=16, mlp_width=4304)
+"""vit_so400m_patch14_siglip_224."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,7 +62,7 @@ class DitSize:
 class FlowSize:
     """The shape of the head; the defaults are the published ones."""
 
-    dit: DitSize = DitSize()
+    dit: DitSize = field(default_factory=DitSize)
     hidden_width: int = 1024
     num_future_tokens: int = 32
     max_chunk_length: int = 1024
@@ -101,7 +115,7 @@ class QwenVisionSize:
 class QwenSize:
     """The shape of Qwen2.5-VL."""
 
-    text: QwenTextSize = QwenTextSize()
-    vision: QwenVisionSize = QwenVisionSize()
+    text: QwenTextSize = field(default_factory=QwenTextSize)
+    vision: QwenVisionSize = field(default_factory=QwenVisionSize)
     bytes_as_tokens: bool = False
     """Read text byte by byte instead of with the checkpoint's tokenizer."""

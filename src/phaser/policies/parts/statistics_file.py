@@ -37,7 +37,9 @@ def statistics_of(
     return read_statistics(checkpoint / FILE_NAME, scaling.statistics_key, contract)
 
 
-def read_statistics(path: Path, key: str, contract: Contract) -> tuple[Statistics, Statistics | None]:
+def read_statistics(
+    path: Path, key: str, contract: Contract
+) -> tuple[Statistics, Statistics | None]:
     """The actions' and the states' statistics of one entry of a file.
 
     Args:

@@ -1,8 +1,8 @@
 """The two vision towers of OpenVLA, DINOv2 with registers and SigLIP, in plain torch.
 
-Parameters have timm's names, with OpenVLA's one change (`scale_factor` for LayerScale's `gamma`), so
-published weights fit by name. Features are those of the second-to-last block, without the final
-norm and without class and register tokens.
+Parameters have timm's names, with OpenVLA's one change (`scale_factor` for LayerScale's `gamma`),
+so that published weights fit by name. Features are those of the second-to-last block, without the
+final norm and without class and register tokens.
 """
 
 from __future__ import annotations
