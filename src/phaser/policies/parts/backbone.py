@@ -25,7 +25,13 @@ from phaser.policies.loading.reading import load_strictly, weight_files
 from phaser.policies.loading.writing import write_meaning
 from phaser.policies.lora import MARK, Lora, add_adapters, merge_adapters, without_adapters
 from phaser.policies.parts.compute import Compute
-from phaser.policies.parts.inputs import Inputs, cameras_read, check_samples, observed
+from phaser.policies.parts.inputs import (
+    Inputs,
+    cameras_read,
+    check_samples,
+    held_at_end,
+    observed,
+)
 from phaser.policies.parts.ranges import Ranges
 from phaser.policies.parts.row_noise import places_of
 from phaser.policies.parts.scaling import Scaling
@@ -84,7 +90,7 @@ class BackbonePolicy(nn.Module):
         """The one input builder, for training and acting."""
         check_samples(samples, self.suite, cameras=self.cameras, chunk_length=self.chunk_length)
         places = places_of(samples)
-        actions = self._moved(samples.actions).float()
+        actions = self._moved(held_at_end(samples)).float()
         return Inputs(
             tensors=self._tensors(samples, places, augment),
             states=self.ranges.states_in(self._moved(samples.states).float()),

@@ -66,6 +66,16 @@ def check_samples(
         )
 
 
+def held_at_end(samples: Samples) -> Float[np.ndarray, "rows chunk action"]:
+    """Actions in which the last valid one is held where a chunk runs past its demonstration.
+
+    A network that reads noisy actions reads those too, though they do not count in the loss.
+    """
+    steps = np.where(samples.valid, np.arange(samples.valid.shape[1]), 0)
+    last = np.maximum.accumulate(steps, axis=1) if steps.size else steps
+    return np.take_along_axis(samples.actions, last[..., None], axis=1)
+
+
 def observed(observations: Sequence[Observation], cameras: Sequence[str]) -> Samples:
     """Observations as the samples that the input builder takes."""
     gone = [name for name in cameras if any(name not in one.images for one in observations)]
