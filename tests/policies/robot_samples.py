@@ -1,4 +1,4 @@
-"""A made-up suite with two cameras, rows of its frames, and the three backbones at their tiniest."""
+"""A made-up suite with two cameras, rows of its frames, and the three backbones, tiny."""
 
 from dataclasses import replace
 from importlib.util import find_spec
