@@ -14,6 +14,7 @@ from torch import Tensor
 from phaser.core.contract import Contract
 from phaser.core.samples import Samples
 from phaser.core.streams import Stream
+from phaser.policies.lora import without_adapters
 from phaser.policies.openvla_oft import checkpoint
 from phaser.policies.openvla_oft.network import (
     FilmOfTowers,
@@ -74,6 +75,12 @@ class OpenVlaOftPolicy(BackbonePolicy):
         """The mean over all slots of what the head reads."""
         return self._read(batch).mean(1)
 
+    @torch.no_grad()
+    def frozen_features(self, batch: Inputs) -> Float[Tensor, "rows width"]:
+        """The same of the base alone: without adapters, state token and FiLM, which are trained."""
+        with without_adapters(self.vlm):
+            return self._read(batch, base_alone=True).mean(1)
+
     def _add_heads(self, contract: Contract, stream: Stream) -> None:
         size, num_actions = self.settings.shape, len(contract.action)
         self.action_head = RegressionHead(
@@ -97,10 +104,12 @@ class OpenVlaOftPolicy(BackbonePolicy):
         said: Tensor = self.action_head(read.unflatten(1, (self.chunk_length, -1)).flatten(2))
         return said
 
-    def _read(self, batch: Inputs) -> Float[Tensor, "rows slots width"]:
+    def _read(
+        self, batch: Inputs, *, base_alone: bool = False
+    ) -> Float[Tensor, "rows slots width"]:
         """The last hidden states that answer for the action slots, in float32."""
         seen = batch.tensors
-        project = self.proprio_projector
+        project = None if base_alone else self.proprio_projector
         with self.in_precision():
             hidden = self.vlm(
                 seen["ids"],
@@ -108,7 +117,7 @@ class OpenVlaOftPolicy(BackbonePolicy):
                 slots=seen["slots"],
                 pixels=seen["pixels"],
                 state=None if project is None else project(batch.states),
-                film=self.film,
+                film=None if base_alone else self.film,
             )
         num_slots = self.chunk_length * len(self.suite.action)
         num_seen = hidden.shape[1] - seen["ids"].shape[1]
