@@ -44,9 +44,6 @@ def save(policy: BackbonePolicy, folder: Path) -> None:
     about = {
         **FORMAT,
         "policy": policy.name,
-        "lora": None
-        if policy.lora is None
-        else {"rank": policy.lora.rank, "alpha": policy.lora.alpha},
         "contract": policy.contract,
         "sha256": {name: sha256(folder / name) for name in files},
     }

@@ -79,6 +79,7 @@ class BackbonePolicy(nn.Module):
             "chunk_length": self.chunk_length,
             "cameras_read": list(self.cameras),
             "scaling": {"rule": scaling["rule"], "gripper": scaling["gripper"]},
+            "lora": None if self.lora is None else asdict(self.lora),
             **self._seen_as(),
         }
 
