@@ -54,10 +54,10 @@ BACKBONES = {
 }
 
 
-def require_backbones():
-    """Skip a whole file, with one line that says what it needs."""
+def require_backbones(*, whole_file=True):
+    """Skip a file or a test, with one line that says what it needs."""
     if find_spec("transformers") is None or find_spec("peft") is None:
-        pytest.skip(BACKBONES_MISSING, allow_module_level=True)
+        pytest.skip(BACKBONES_MISSING, allow_module_level=whole_file)
 
 
 def fixed(settings):

@@ -21,6 +21,7 @@ VERBS = {
     "memory": ("phaser.cli.memory", "show, verify, forget and export a replay memory"),
     "methods": ("phaser.cli.methods", "list the methods"),
     "presets": ("phaser.cli.presets", "list the presets"),
+    "plan": ("phaser.cli.plan", "what a run on a real backbone needs, before a GPU is rented"),
     "convert": ("phaser.cli.convert", "turn a checkpoint's .pt files into safetensors, once"),
     "doctor": ("phaser.cli.doctor", "check this machine: versions, GL, cache, weights, simulator"),
 }

@@ -14,9 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from phaser.policies.parts.row_noise import RowDropout
-from phaser.policies.parts.sizes import DitSize
-
-NUM_FREQUENCIES = 128
+from phaser.policies.parts.sizes import NUM_FREQUENCIES, DitSize
 
 
 class TimestepEncoder(nn.Module):

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from phaser.core.errors import MissingDependency
 from phaser.policies.lora import BACKBONES_MISSING
-from phaser.policies.parts.patches import FRAMES, MERGED, PATCH
 from phaser.policies.parts.prompts import IMAGE, VIDEO, VISION_BEGIN, VISION_END
-from phaser.policies.parts.sizes import LlamaSize, QwenSize
+from phaser.policies.parts.sizes import FRAMES, MERGED, PATCH, LlamaSize, QwenSize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

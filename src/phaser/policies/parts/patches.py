@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float, UInt8
 from torch import Tensor
 
-PATCH, FRAMES, MERGED = 14, 2, 2
-"""Pixels of a patch's side, repeats in time of a still image, patches of a merged token's side."""
+from phaser.policies.parts.sizes import FRAMES, MERGED, PATCH
+
 MEAN = (0.48145466, 0.4578275, 0.40821073)
 STD = (0.26862954, 0.26130258, 0.27577711)
 

@@ -15,7 +15,7 @@ from jaxtyping import UInt8
 from torch import Tensor
 
 from phaser.policies.parts.image_form import ImageForm
-from phaser.policies.parts.patches import PATCH, num_merged_tokens, patches_of
+from phaser.policies.parts.patches import num_merged_tokens, patches_of
 from phaser.policies.parts.prompts import (
     IMAGE,
     PADDING,
@@ -24,6 +24,7 @@ from phaser.policies.parts.prompts import (
     VISION_END,
     qwen_chat,
 )
+from phaser.policies.parts.sizes import PATCH
 from phaser.policies.parts.tokens import byte_tokenizer, token_id
 
 PUBLISHED_IDS = {VISION_BEGIN: 151652, VISION_END: 151653, IMAGE: 151655, VIDEO: 151656}

@@ -39,6 +39,10 @@ SIGLIP = TowerSize(width=1152, depth=27, num_heads=16, mlp_width=4304)
 """vit_so400m_patch14_siglip_224."""
 
 
+NUM_FREQUENCIES = 128
+"""Waves by which the time is written in the action head."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DitSize:
     """The shape of the transformer in the action head."""
@@ -95,6 +99,10 @@ class QwenTextSize:
     @property
     def head_width(self) -> int:
         return self.width // self.num_heads
+
+
+PATCH, FRAMES, MERGED = 14, 2, 2
+"""Of Qwen: pixels of a patch's side, repeats in time of an image, patches of a token's side."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
