@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from phaser.cli.text_table import columns, file_size
-from phaser.policies.plan.estimate import PAPER_HOURS, UNKNOWN, GpuMemory, Plan
+from phaser.policies.plan.estimate import PAPER_HOURS
+from phaser.policies.plan.values import UNKNOWN, GpuMemory, Plan
 
 
 def table(plans: Sequence[Plan]) -> list[str]:

@@ -16,7 +16,8 @@ from phaser.policies.lora import Lora
 from phaser.policies.openvla_oft.settings import OpenVlaOft
 from phaser.policies.parts.compute import Compute
 from phaser.policies.plan.cells import CELLS, cells_named
-from phaser.policies.plan.estimate import _activations, _flops, plan
+from phaser.policies.plan.counting import Counted
+from phaser.policies.plan.estimate import plan
 from phaser.policies.plan.gpus import GPUS
 from phaser.policies.plan.inventories import inventory
 from phaser.policies.plan.meta_check import check_on_meta
@@ -83,16 +84,16 @@ def test_operations_are_those_that_torch_counts(name):
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
 
-    forward, backward, again = _flops(blocks, 8)
+    counted = Counted.of(blocks, 8)
     # Plain products, which torch counts; they do not compute attention a second time.
     with sdpa_kernel(SDPBackend.MATH):
         with FlopCounterMode(display=False) as there:
             loss = policy(policy.batch(samples(1)), NOISE).sum()
         with FlopCounterMode(display=False) as back:
             loss.backward()
-    assert there.get_total_flops() == forward
-    assert back.get_total_flops() == pytest.approx(backward, rel=0.07)
-    assert 0.5 * forward < again < forward
+    assert there.get_total_flops() == counted.forward_flops
+    assert back.get_total_flops() == pytest.approx(counted.backward_flops, rel=0.07)
+    assert 0.5 < counted.recomputed_flops / counted.forward_flops < 1
 
 
 def kept_bytes(policy, batch):
@@ -122,7 +123,7 @@ def per_sample(policy):
 @pytest.mark.parametrize("name", BACKBONES)
 def test_activations_are_what_autograd_keeps_for_another_sample(name):
     policy, blocks = small(name)
-    assert per_sample(policy) == pytest.approx(_activations(blocks, 8)[0], rel=0.05)
+    assert per_sample(policy) == pytest.approx(Counted.of(blocks, 8).kept, rel=0.05)
 
 
 @pytest.mark.parametrize("name", BACKBONES)
@@ -130,10 +131,10 @@ def test_checkpointing_keeps_the_inputs_of_blocks_and_opens_one_at_a_time(name):
     policy, blocks = small(name, gradient_checkpointing=True)
     used = [block for block in blocks if block.used and block.entering]
     open_block = max(block.sum("kept_bytes", 8) // block.times for block in used)
-    whole, thrifty = _activations(blocks, 8)
-    assert thrifty < 0.7 * whole
+    counted = Counted.of(blocks, 8)
+    assert counted.kept_with_checkpoints < 0.7 * counted.kept
     # Besides, masks and rotations of a sample, which count only at this size.
-    assert per_sample(policy) == pytest.approx(thrifty - open_block, rel=0.25)
+    assert per_sample(policy) == pytest.approx(counted.kept_with_checkpoints - open_block, rel=0.25)
 
 
 def test_the_memory_is_what_openvla_ofts_authors_report():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from phaser.policies.parts.sizes import NUM_FREQUENCIES
 from phaser.policies.plan.layers import SINGLE, Attention, Layer, Linear, Rest
 from phaser.policies.plan.recipe import Recipe
@@ -27,54 +29,56 @@ def flow_head(settings: QwenGr00t, recipe: Recipe, *, context: int) -> list[Laye
         recipe: Has the robot's sizes.
         context: Tokens of the backbone, to which the even blocks attend.
     """
-    size = HEADS[settings.size]
-    width, repeats = size.dit.width, settings.noise_repeats
+    size, repeats = HEADS[settings.size], settings.noise_repeats
+    width = size.dit.width
     tokens = repeats * (size.num_future_tokens + settings.chunk_length + settings.use_state)
     chunk = repeats * settings.chunk_length
-    fed = repeats * settings.use_state
-
-    def trained(inputs: int, outputs: int, count: int, shares: bool = False) -> Linear:
-        return Linear(
-            inputs=inputs, outputs=outputs, tokens=count, kind="trained", shares_input=shares
-        )
-
     layers: list[Layer] = []
     for number in range(size.dit.depth):
-        across = size.dit.attends_to_backbone(number)
-        read = settings.shape.text.width if across else width
-        keys = repeats * context if across else tokens
-        layers += [
-            trained(width, width, tokens),
-            # The context is kept once for all blocks.
-            trained(read, width, keys, number > 0 or not across),
-            trained(read, width, keys, True),
-            trained(width, width, tokens),
-            trained(width, 2 * width, repeats),
-            trained(width, 4 * width, tokens),
-            trained(4 * width, width, tokens),
-            Attention(
-                queries=tokens // repeats,
-                keys=keys // repeats,
-                width=width,
-                count=repeats,
-                bytes_per_number=SINGLE,
-            ),
-            # Two norms, their scaling, the activation and the dropout masks.
-            Rest(numbers=tokens * 14 * width),
-        ]
-    layers += [
-        trained(2 * NUM_FREQUENCIES, width, repeats),
-        trained(width, width, repeats),
-        trained(width, 2 * width, repeats),
-        trained(width, size.dit.output_width, tokens),
-        trained(recipe.action_size, width, chunk),
-        trained(2 * width, width, chunk),
-        trained(width, width, chunk),
-        trained(size.dit.output_width, size.hidden_width, tokens),
-        trained(size.hidden_width, recipe.action_size, tokens),
+        layers += _dit_block(settings, number, tokens=tokens, context=context)
+    fed, kind = repeats * settings.use_state, "trained" if settings.use_state else "first"
+    return [
+        *layers,
+        _trained(2 * NUM_FREQUENCIES, width, repeats),
+        _trained(width, width, repeats),
+        _trained(width, 2 * width, repeats),
+        _trained(width, size.dit.output_width, tokens),
+        _trained(recipe.action_size, width, chunk),
+        _trained(2 * width, width, chunk),
+        _trained(width, width, chunk),
+        _trained(size.dit.output_width, size.hidden_width, tokens),
+        _trained(size.hidden_width, recipe.action_size, tokens),
+        Linear(inputs=recipe.state_size, outputs=size.hidden_width, tokens=fed, kind=kind),
+        Linear(inputs=size.hidden_width, outputs=width, tokens=fed, kind=kind),
         Rest(weights=(size.num_future_tokens + size.max_chunk_length) * width, is_trained=True),
     ]
-    kind = "trained" if settings.use_state else "first"
-    sizes = ((recipe.state_size, size.hidden_width), (size.hidden_width, width))
-    layers += [Linear(inputs=a, outputs=b, tokens=fed, kind=kind) for a, b in sizes]
-    return layers
+
+
+def _dit_block(settings: QwenGr00t, number: int, *, tokens: int, context: int) -> Iterator[Layer]:
+    size, repeats = HEADS[settings.size].dit, settings.noise_repeats
+    width, across = size.width, number % 2 == 0 or not settings.interleaved
+    read = settings.shape.text.width if across else width
+    keys = repeats * context if across else tokens
+    yield _trained(width, width, tokens)
+    # The context is kept once for all blocks.
+    yield _trained(read, width, keys, shares=number > 0 or not across)
+    yield _trained(read, width, keys, shares=True)
+    yield _trained(width, width, tokens)
+    yield _trained(width, 2 * width, repeats)
+    yield _trained(width, 4 * width, tokens)
+    yield _trained(4 * width, width, tokens)
+    yield Attention(
+        queries=tokens // repeats,
+        keys=keys // repeats,
+        width=width,
+        count=repeats,
+        bytes_per_number=SINGLE,
+    )
+    # Two norms, their scaling, the activation and the dropout masks.
+    yield Rest(numbers=tokens * 14 * width)
+
+
+def _trained(inputs: int, outputs: int, tokens: int, *, shares: bool = False) -> Linear:
+    return Linear(
+        inputs=inputs, outputs=outputs, tokens=tokens, kind="trained", shares_input=shares
+    )

@@ -8,7 +8,7 @@ from phaser.core.errors import PhaserError
 from phaser.core.streams import Streams
 from phaser.policies.lora import MARK
 from phaser.policies.plan.cells import Cell
-from phaser.policies.plan.estimate import Plan
+from phaser.policies.plan.values import Plan
 
 
 def check_on_meta(cell: Cell, found: Plan) -> None:
