@@ -37,17 +37,12 @@ def plan(
         num_gpus: Processes, each with one GPU.
         utilisation: Share of the peak that is reached; None: that of the paper's own runs.
     """
-    if num_gpus < 1 or (utilisation is not None and not 0 < utilisation <= 1):
-        raise BadInput(
-            f"{num_gpus} GPUs, utilisation {utilisation}; expected at least 1 GPU and a share "
-            "of the peak above 0 and at most 1"
-        )
     if settings.lora is None:
         raise BadInput("the whole base is to be trained; plans are of runs with LoRA: set lora")
     policy = NAMES[type(settings).__name__]
     counted = Counted.of(inventory(settings, recipe), settings.lora.rank)
     rows = recipe.rows_per_device
-    share = utilisation or paper_utilisation(policy, counted.flops)
+    implied = paper_utilisation(policy, counted.flops)
     frames = recipe.num_tasks * recipe.frames_per_task
     calls = -(-recipe.step_limit // settings.chunk_length)
     return Plan(
@@ -62,7 +57,7 @@ def plan(
         checkpointed=_memory(counted, rows * counted.kept_with_checkpoints, num_gpus),
         plain_flops=rows * counted.flops,
         checkpointed_flops=rows * counted.flops_with_checkpoints,
-        utilisation=share,
+        utilisation=implied if utilisation is None else utilisation,
         utilisation_of_paper=utilisation is None,
         num_steps=recipe.num_steps,
         memory_frames=frames,

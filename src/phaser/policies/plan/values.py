@@ -78,6 +78,13 @@ class Plan:
     max_policy_calls: int
     """Passes in all rollouts, if none succeeds before its last step."""
 
+    def __post_init__(self) -> None:
+        if self.num_gpus < 1 or not 0 < self.utilisation <= 1:
+            raise BadInput(
+                f"{self.num_gpus} GPUs, utilisation {self.utilisation}; expected at least 1 GPU "
+                "and a share of the peak above 0 and at most 1"
+            )
+
     @property
     def plain_hours(self) -> float:
         return self._hours(self.plain_flops)
