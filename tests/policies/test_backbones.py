@@ -1,5 +1,6 @@
 """The three backbones as policies: samples do not touch one another, numbers are repeatable."""
 
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -260,3 +261,31 @@ def test_the_learning_rates_scales_reach_adapters_and_head():
     )
     groups = settings.build(CONTRACT, WEIGHTS).parameter_groups()
     assert [group.learning_rate_scale for group in groups] == [0.4, 4.0]
+
+
+def test_openvla_augments_in_training_by_a_rows_place():
+    policy, found = BACKBONES["openvla-oft"].build(CONTRACT, WEIGHTS), samples(4)
+    augment = Streams(0).named("augment")
+    plain = policy.batch(found).tensors["pixels"]
+    whole = policy.batch(found, augment=augment).tensors["pixels"]
+    assert not torch.equal(whole, plain)
+    assert torch.equal(whole, policy.batch(found, augment=augment).tensors["pixels"])
+    part = policy.batch(rows(found, [3, 1]), augment=augment).tensors["pixels"]
+    assert torch.equal(part, whole[[3, 1]])
+    # Two rows with the same image are changed in two ways.
+    twice = policy.batch(replace(rows(found, [0, 0]), places=np.array([0, 1])), augment=augment)
+    assert not torch.equal(twice.tensors["pixels"][0], twice.tensors["pixels"][1])
+
+
+@each_backbone
+def test_a_copy_is_a_policy_of_its_own(built, name):
+    """A teacher is a copy that later training must not reach."""
+    policy, seen = BACKBONES[name].build(CONTRACT, WEIGHTS), observations(samples(1))
+    teacher = copy.deepcopy(policy)
+    before = teacher.act(seen, streams(1))
+    np.testing.assert_array_equal(before, policy.act(seen, streams(1)))
+    with torch.no_grad():
+        for one in policy.trained_state().values():
+            one.add_(0.1)
+    np.testing.assert_array_equal(teacher.act(seen, streams(1)), before)
+    assert not np.array_equal(policy.act(seen, streams(1)), before)

@@ -156,6 +156,17 @@ def test_siglips_pooling_layer_is_not_missed(exported, tmp_path):
     ).isfinite()
 
 
+def test_openvlas_own_config_says_how_its_norms_divide(exported, tmp_path):
+    folder = shutil.copytree(exported["openvla-oft"][0], tmp_path / "copy")
+    expected = exported["openvla-oft"][1]
+    for epsilon, same in ((1e-6, True), (1e-3, False)):
+        (folder / "config.json").write_text(json.dumps({"text_config": {"rms_norm_eps": epsilon}}))
+        policy = from_folder("openvla-oft", folder)
+        assert torch.equal(policy.outputs(policy.batch(samples(2))), expected) == same
+    (folder / "config.json").write_text('{"text_config": {"rms_norm_eps": "small"}}')
+    assert "expected a small number" in refused("openvla-oft", folder)
+
+
 def test_a_wrong_folder_is_one_clear_line(tmp_path):
     assert "is no folder and no hub id" in refused("qwen-oft", tmp_path / "nothing")
     assert "no *.safetensors in it" in refused("qwen-oft", tmp_path)

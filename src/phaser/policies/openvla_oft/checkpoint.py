@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from phaser.core.errors import BadInput
+from phaser.core.errors import BadInput, BrokenFile
+from phaser.core.files import read_json
 from phaser.policies.loading.key_map import KeyMap
 from phaser.policies.loading.reading import load_strictly
 from phaser.policies.loading.writing import write_shards, write_tensors
+from phaser.policies.openvla_oft.settings import OpenVlaSize
 
 if TYPE_CHECKING:
     from torch import nn
@@ -26,6 +29,19 @@ BASE = KeyMap(
 )
 HEADS = KeyMap(prefixes=(("module.", ""),))
 """Heads were saved out of data parallelism, which puts a word before every name."""
+
+
+def shape_of(size: OpenVlaSize, folder: Path | None) -> OpenVlaSize:
+    """The size with what a checkpoint's config.json says of its language model's norms."""
+    path = None if folder is None else folder / "config.json"
+    if path is None or not path.is_file():
+        return size
+    about = read_json(path)
+    text = about.get("text_config", {}) if isinstance(about, dict) else {}
+    found = text.get("rms_norm_eps", size.language.norm_epsilon) if isinstance(text, dict) else None
+    if not isinstance(found, float) or not 0 < found < 1e-2:
+        raise BrokenFile(f"{path} has rms_norm_eps {found!r}; expected a small number")
+    return replace(size, language=replace(size.language, norm_epsilon=found))
 
 
 def load_heads(policy: OpenVlaOftPolicy, folder: Path) -> None:

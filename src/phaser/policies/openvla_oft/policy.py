@@ -50,7 +50,7 @@ class OpenVlaOftPolicy(BackbonePolicy):
             statistics=statistics_of(settings.scaling, contract, folder),
             lora=settings.lora,
         )
-        size = settings.shape
+        size = checkpoint.shape_of(settings.shape, folder)
         self.settings = settings
         self.learning_rate_scales = (
             settings.base_learning_rate_scale,

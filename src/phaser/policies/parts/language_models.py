@@ -29,6 +29,8 @@ def llama(size: LlamaSize, *, padding_id: int) -> nn.Module:
         num_attention_heads=size.num_heads,
         num_key_value_heads=size.num_heads,
         pad_token_id=padding_id,
+        rms_norm_eps=size.norm_epsilon,
+        rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
         attn_implementation="sdpa",
     )
     model: nn.Module = LlamaForCausalLM(config)
@@ -62,6 +64,7 @@ def _qwen_config(make: Any, size: QwenSize, ids: Mapping[str, int]) -> Any:
             "num_key_value_heads": text.num_key_heads,
             "max_position_embeddings": 128000,
             "tie_word_embeddings": True,
+            "rms_norm_eps": 1e-6,
             "rope_parameters": {
                 "rope_type": "default",
                 "mrope_section": list(text.rotary_sections),

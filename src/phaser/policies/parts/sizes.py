@@ -81,6 +81,8 @@ class LlamaSize:
     mlp_width: int = 11008
     depth: int = 32
     num_heads: int = 32
+    norm_epsilon: float = 1e-6
+    """What keeps a norm from dividing by zero; a checkpoint's own config.json may name another."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
