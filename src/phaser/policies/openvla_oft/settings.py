@@ -56,7 +56,7 @@ SIZES = {
         32, 3, 28, LlamaSize(vocabulary=320, width=48, mlp_width=96, depth=2, num_heads=4)
     ),
 }
-"""The published size, one of about 3 M weights to learn with on a CPU, one for tests."""
+"""The published size, one of about 4 M weights to learn with on a CPU, one for tests."""
 
 
 RECIPE_IMAGES = ImageForm(resize="lanczos", jpeg_quality=95, crop_area=0.9)

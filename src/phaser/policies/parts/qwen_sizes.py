@@ -47,4 +47,4 @@ SIZES = {
         bytes_as_tokens=True,
     ),
 }
-"""The published 3B size, one of about 2 M weights to learn with on a CPU, one for tests."""
+"""The published 3B size, one of about 3 M weights to learn with on a CPU, one for tests."""
