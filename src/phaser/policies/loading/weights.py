@@ -14,7 +14,7 @@ Head = Literal["fresh", "checkpoint"]
 _HUB_ID = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 PATTERNS = ("*.safetensors", "*.json", "config*.yaml", "checkpoints/*", "*_checkpoint.pt")
-"""What is downloaded of a model: no code; .pt files only for `phaser convert`."""
+"""The files of a model that are downloaded: no code; .pt files only for `phaser convert`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,4 +1,4 @@
-"""What all backbones share of the policy port: batches, acting, trained weights, adapters."""
+"""The part of the policy port that all backbones share: batches, acting, trained weights."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ class BackbonePolicy(nn.Module):
 
     @abstractmethod
     def _seen_as(self) -> dict[str, Any]:
-        """What else of the settings changes the meaning of inputs: images, prompt; as JSON."""
+        """All other settings that change the meaning of inputs, such as images and prompt; as JSON."""
 
     @abstractmethod
     def _tensors(
@@ -212,7 +212,7 @@ class BackbonePolicy(nn.Module):
     def _chunks(
         self, batch: Inputs, start: Float[Tensor, "rows chunk action"]
     ) -> Float[Tensor, "rows chunk action"]:
-        """What the network says, from this noise where it is stochastic."""
+        """The network's own output, from this noise where it is stochastic."""
 
     def _starts(self, streams: Sequence[Stream]) -> Float[Tensor, "rows chunk action"]:
         shape = (self.chunk_length, len(self.suite.action))

@@ -17,7 +17,7 @@ from phaser.core.samples import Samples
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Inputs:
-    """What one pass of a backbone reads, on its device and in its units."""
+    """The inputs of one pass of a backbone, on its device and in its units."""
 
     tensors: Mapping[str, Tensor]
     """Pixels, tokens and masks, as this backbone names them."""

@@ -1,4 +1,4 @@
-"""What the two starVLA backbones share: Qwen2.5-VL, its inputs and its last hidden states."""
+"""The base of the two starVLA backbones: Qwen2.5-VL, its inputs, its last hidden states."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class QwenPolicy(BackbonePolicy):
 
     @abstractmethod
     def _text(self, instruction: str) -> str:
-        """What the user says in the chat."""
+        """The user's words in the chat."""
 
     def _seen_as(self) -> dict[str, Any]:
         settings = self.settings

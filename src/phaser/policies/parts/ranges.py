@@ -78,7 +78,7 @@ class Ranges(nn.Module):
     def actions_out(
         self, said: Float[Tensor, "rows chunk action"], *, decided: bool = False
     ) -> Float[Tensor, "rows chunk action"]:
-        """What the network says as the suite's actions.
+        """The network's output as the suite's actions.
 
         Args:
             said: Numbers of the network.

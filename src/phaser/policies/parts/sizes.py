@@ -16,7 +16,7 @@ class TowerSize:
     num_registers: int = 0
     class_token: bool = False
     layer_scale: float | None = None
-    """What the learned factors of LayerScale start from; None: the tower has none."""
+    """The initial value of LayerScale's learned factors; None: the tower has none."""
     image_size: int = 224
     patch_size: int = 14
 
@@ -82,7 +82,7 @@ class LlamaSize:
     depth: int = 32
     num_heads: int = 32
     norm_epsilon: float = 1e-6
-    """What keeps a norm from dividing by zero; a checkpoint's own config.json may name another."""
+    """Keeps a norm from dividing by zero; a checkpoint's own config.json may name another."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,7 +104,7 @@ class QwenTextSize:
 
 
 PATCH, FRAMES, MERGED = 14, 2, 2
-"""Of Qwen: pixels of a patch's side, repeats in time of an image, patches of a token's side."""
+"""Qwen's pixels of a patch's side, repeats in time of an image, patches of a token's side."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

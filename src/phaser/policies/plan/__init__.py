@@ -1,1 +1,1 @@
-"""What a run on a real backbone will need, computed without weights and without torch."""
+"""The needs of a run on a real backbone, computed without weights and without torch."""

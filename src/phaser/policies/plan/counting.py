@@ -18,7 +18,7 @@ class Counted:
     forward_flops: int
     backward_flops: int
     recomputed_flops: int
-    """What gradient checkpointing computes a second time."""
+    """Operations that gradient checkpointing computes a second time."""
     kept: int
     """Bytes that a pass keeps for its backward pass."""
     kept_with_checkpoints: int

@@ -13,7 +13,7 @@ from phaser.policies.plan.values import GpuMemory, Plan
 
 PAPER_GPU = GPUS["a800"]
 PAPER_HOURS = {"openvla-oft": 28.0, "qwen-gr00t": 18.3, "qwen-oft": 16.2}
-"""What the paper reports for 100,000 steps on two A800; for QwenOFT from "+1.2 h (7.4 %)"."""
+"""The paper's hours for 100,000 steps on two A800; for QwenOFT from "+1.2 h (7.4 %)"."""
 PAPER_STEPS = 100_000
 NAMES = {"OpenVlaOft": "openvla-oft", "QwenGr00t": "qwen-gr00t", "QwenOft": "qwen-oft"}
 

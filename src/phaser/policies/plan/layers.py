@@ -32,7 +32,7 @@ class Layer(Protocol):
     def backward_flops(self, rank: int) -> int: ...
 
     def kept_bytes(self, rank: int) -> int:
-        """What the forward pass keeps for the backward pass."""
+        """Bytes that the forward pass keeps for the backward pass."""
         ...
 
 
@@ -143,7 +143,7 @@ class Block:
     """Layers that follow one another, several times over."""
 
     part: str
-    """What the block belongs to, such as "language model"."""
+    """The part of the network that the block belongs to, such as "language model"."""
     layers: Sequence[Layer]
     times: int = 1
     used: bool = True

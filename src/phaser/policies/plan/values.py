@@ -71,7 +71,7 @@ class Plan:
     memory_frames: int
     """Frames of all tasks together that are kept for rehearsal."""
     memory_bytes: int
-    """What they take as raw pixels; files are compressed."""
+    """Their size as raw pixels; files are compressed."""
     adapter_bytes: int
     """A finished task: adapters, head and projectors."""
     num_rollouts: int
