@@ -200,7 +200,7 @@ class BackbonePolicy(nn.Module):
 
     @abstractmethod
     def _seen_as(self) -> dict[str, Any]:
-        """All other settings that change the meaning of inputs, such as images and prompt; as JSON."""
+        """All other settings that change what inputs mean, such as images and prompt; as JSON."""
 
     @abstractmethod
     def _tensors(
