@@ -29,7 +29,6 @@ from phaser.policies.parts.backbone import BackbonePolicy, mean_over_valid, seed
 from phaser.policies.parts.inputs import Inputs
 from phaser.policies.parts.mlp_resnet import RegressionHead
 from phaser.policies.parts.prompts import OPENVLA
-from phaser.policies.parts.statistics_file import statistics_of
 from phaser.policies.parts.tokens import lazy_tokenizer
 
 
@@ -37,33 +36,20 @@ class OpenVlaOftPolicy(BackbonePolicy):
     """Call it with a batch for the mean absolute error of each sample."""
 
     name = "openvla-oft"
+    settings: OpenVlaOft
     vlm: OpenVlaNetwork
 
     def __init__(self, settings: OpenVlaOft, contract: Contract, stream: Stream) -> None:
-        folder = settings.weights.folder()
-        super().__init__(
-            contract,
-            chunk_length=settings.chunk_length,
-            num_cameras=settings.num_cameras,
-            compute=settings.compute,
-            scaling=settings.scaling,
-            statistics=statistics_of(settings.scaling, contract, folder),
-            lora=settings.lora,
-        )
-        size = checkpoint.shape_of(settings.shape, folder)
-        self.settings = settings
-        self.learning_rate_scales = (
-            settings.base_learning_rate_scale,
-            settings.head_learning_rate_scale,
-        )
-        self._tokenizer = lazy_tokenizer(folder, size.bytes_as_tokens)
-        self.vlm = self._base(lambda: OpenVlaNetwork(size), stream, folder, checkpoint.BASE)
+        super().__init__(settings, contract)
+        size = checkpoint.shape_of(settings.shape, self.folder)
+        self._tokenizer = lazy_tokenizer(self.folder, size.bytes_as_tokens)
+        self.vlm = self._base(lambda: OpenVlaNetwork(size), stream, checkpoint.BASE)
         with seeded(stream, 1):
             self._adapt(unused=lambda name: unused(name, size))
         with seeded(stream, 2):
-            self._add_heads(contract, stream)
-        if folder is not None and settings.weights.head == "checkpoint":
-            checkpoint.load_heads(self, folder)
+            self._add_heads(contract)
+        if self.folder is not None and settings.weights.head == "checkpoint":
+            checkpoint.load_heads(self, self.folder)
         self._settle()
 
     def forward(self, batch: Inputs, noise: Stream) -> Float[Tensor, "rows"]:
@@ -81,7 +67,7 @@ class OpenVlaOftPolicy(BackbonePolicy):
         with without_adapters(self.vlm):
             return self._read(batch, base_alone=True).mean(1)
 
-    def _add_heads(self, contract: Contract, stream: Stream) -> None:
+    def _add_heads(self, contract: Contract) -> None:
         size, num_actions = self.settings.shape, len(contract.action)
         self.action_head = RegressionHead(
             input_width=num_actions * size.language.width,

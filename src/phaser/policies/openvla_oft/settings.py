@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar
 
-from phaser.core.errors import BadInput, UnknownName
-from phaser.policies.loading.weights import Weights
-from phaser.policies.lora import Lora
+from phaser.policies.parts.backbone_settings import BackboneSettings
 from phaser.policies.parts.colour import ColourChanges
-from phaser.policies.parts.compute import Compute
 from phaser.policies.parts.image_form import ImageForm
-from phaser.policies.parts.scaling import Scaling
 from phaser.policies.parts.sizes import DINOV2, SIGLIP, LlamaSize, TowerSize
 
 if TYPE_CHECKING:
@@ -63,13 +60,11 @@ RECIPE_IMAGES = ImageForm(resize="lanczos", jpeg_quality=95, crop_area=0.9)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class OpenVlaOft:
+class OpenVlaOft(BackboneSettings):
     """OpenVLA-OFT with LoRA; the defaults are the LIBERO recipe."""
 
-    size: Literal["full", "small", "tiny"] = "full"
-    chunk_length: int = 8
-    num_cameras: int = 2
-    """Cameras that are read: the suite's first ones."""
+    sizes: ClassVar[Mapping[str, OpenVlaSize]] = SIZES
+
     use_state: bool = True
     """Give the robot's state as one token after the images."""
     film: bool = False
@@ -77,23 +72,6 @@ class OpenVlaOft:
     images: ImageForm = RECIPE_IMAGES
     colour: ColourChanges | None = field(default_factory=ColourChanges)
     """Changes of colour in training with augmentation."""
-    scaling: Scaling = field(default_factory=Scaling)
-    lora: Lora | None = field(default_factory=Lora)
-    """None: train the whole base."""
-    weights: Weights = field(default_factory=Weights)
-    compute: Compute = field(default_factory=Compute)
-    base_learning_rate_scale: float = 1.0
-    """Multiplies the learning rate of the adapters."""
-    head_learning_rate_scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.size not in SIZES:
-            raise UnknownName("size of openvla-oft", self.size, SIZES)
-        if min(self.chunk_length, self.num_cameras) < 1:
-            raise BadInput(
-                f"chunk_length {self.chunk_length}, num_cameras {self.num_cameras}; expected both "
-                "at least 1"
-            )
 
     @property
     def shape(self) -> OpenVlaSize:
@@ -104,6 +82,3 @@ class OpenVlaOft:
         from phaser.policies.openvla_oft.policy import OpenVlaOftPolicy
 
         return OpenVlaOftPolicy(self, contract, stream)
-
-    def front_end(self, contract: Contract) -> None:
-        """None: the towers are adapted, so nothing of what they see can be cached."""

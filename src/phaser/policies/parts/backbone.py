@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from phaser.core.contract import Contract, Statistics
+from phaser.core.contract import Contract
 from phaser.core.errors import BadInput
 from phaser.core.policy import Observation, ParameterGroup
 from phaser.core.samples import Samples
@@ -23,8 +23,8 @@ from phaser.policies import adapter_folder
 from phaser.policies.loading.key_map import KeyMap, listed
 from phaser.policies.loading.reading import load_strictly, weight_files
 from phaser.policies.loading.writing import write_meaning
-from phaser.policies.lora import MARK, Lora, add_adapters, merge_adapters, without_adapters
-from phaser.policies.parts.compute import Compute
+from phaser.policies.lora import MARK, add_adapters, merge_adapters, without_adapters
+from phaser.policies.parts.backbone_settings import BackboneSettings
 from phaser.policies.parts.inputs import (
     Inputs,
     cameras_read,
@@ -34,7 +34,7 @@ from phaser.policies.parts.inputs import (
 )
 from phaser.policies.parts.ranges import Ranges
 from phaser.policies.parts.row_noise import places_of
-from phaser.policies.parts.scaling import Scaling
+from phaser.policies.parts.statistics_file import statistics_of
 from phaser.policies.parts.vision_transformer import VisionTransformer
 
 Made = TypeVar("Made", bound=nn.Module)
@@ -45,40 +45,32 @@ class BackbonePolicy(nn.Module):
 
     name: ClassVar[str]
     front_end = None
+    settings: BackboneSettings
     vlm: nn.Module
     """The base, with adapters beside its linear layers."""
 
-    def __init__(
-        self,
-        contract: Contract,
-        *,
-        chunk_length: int,
-        num_cameras: int,
-        compute: Compute,
-        scaling: Scaling,
-        statistics: tuple[Statistics | None, Statistics | None],
-        lora: Lora | None,
-    ) -> None:
+    def __init__(self, settings: BackboneSettings, contract: Contract) -> None:
         super().__init__()
-        self.chunk_length = chunk_length
-        self.compute = compute
-        self.lora = lora
-        self.cameras = cameras_read(contract, num_cameras, self.name)
-        actions, states = statistics
+        self.settings = settings
+        self.chunk_length = settings.chunk_length
+        self.compute = settings.compute
+        self.lora = settings.lora
+        self.folder = settings.weights.folder()
+        self.cameras = cameras_read(contract, settings.num_cameras, self.name)
+        actions, states = statistics_of(settings.scaling, contract, self.folder)
         self.suite = replace(contract, action_statistics=actions, state_statistics=states)
-        self.ranges = Ranges(scaling, self.suite, actions=actions, states=states)
-        self.learning_rate_scales = (1.0, 1.0)
+        self.ranges = Ranges(settings.scaling, self.suite, actions=actions, states=states)
 
     @property
     def contract(self) -> dict[str, Any]:
         """The suite's contract, and all that decides what the network sees and says."""
-        scaling = asdict(self.ranges.scaling)
+        scaling = self.settings.scaling
         return {
             **self.suite.to_json(),
             "policy": self.name,
             "chunk_length": self.chunk_length,
             "cameras_read": list(self.cameras),
-            "scaling": {"rule": scaling["rule"], "gripper": scaling["gripper"]},
+            "scaling": {"rule": scaling.rule, "gripper": scaling.gripper},
             "lora": None if self.lora is None else asdict(self.lora),
             **self._seen_as(),
         }
@@ -159,13 +151,15 @@ class BackbonePolicy(nn.Module):
 
     def parameter_groups(self) -> list[ParameterGroup]:
         """Adapters (or the whole base) and the head, each with its share of the learning rate."""
+        settings = self.settings
+        scales = (settings.base_learning_rate_scale, settings.head_learning_rate_scale)
         groups: tuple[list[nn.Parameter], list[nn.Parameter]] = ([], [])
         for name, weight in self.named_parameters():
             if weight.requires_grad:
                 groups[0 if name.startswith("vlm.") else 1].append(weight)
         return [
             ParameterGroup(parameters=weights, learning_rate_scale=scale)
-            for weights, scale in zip(groups, self.learning_rate_scales, strict=True)
+            for weights, scale in zip(groups, scales, strict=True)
             if weights
         ]
 
@@ -222,11 +216,9 @@ class BackbonePolicy(nn.Module):
     def _moved(self, array: np.ndarray) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
-    def _base(
-        self, make: Callable[[], Made], stream: Stream, folder: Path | None, keys: KeyMap
-    ) -> Made:
+    def _base(self, make: Callable[[], Made], stream: Stream, keys: KeyMap) -> Made:
         """The base with a checkpoint's weights, or with fresh ones of the stream."""
-        if folder is None:
+        if self.folder is None:
             with seeded(stream, 0):
                 made = make()
             for weight in made.parameters():
@@ -239,7 +231,7 @@ class BackbonePolicy(nn.Module):
             made = make()
         load_strictly(
             made,
-            weight_files(folder),
+            weight_files(self.folder),
             keys,
             device=self.compute.device_here(),
             dtype=self._base_dtype,

@@ -23,7 +23,6 @@ from phaser.policies.parts.inputs import Inputs
 from phaser.policies.parts.language_models import qwen
 from phaser.policies.parts.qwen_inputs import image_tensors, text_tensors, word_ids
 from phaser.policies.parts.qwen_settings import QwenSettings
-from phaser.policies.parts.statistics_file import statistics_of
 from phaser.policies.parts.tokens import lazy_tokenizer
 
 TIED = "lm_head.weight"
@@ -53,32 +52,18 @@ class QwenPolicy(BackbonePolicy):
     action_model: nn.Module
 
     def __init__(self, settings: QwenSettings, contract: Contract, stream: Stream) -> None:
-        folder = settings.weights.folder()
-        super().__init__(
-            contract,
-            chunk_length=settings.chunk_length,
-            num_cameras=settings.num_cameras,
-            compute=settings.compute,
-            scaling=settings.scaling,
-            statistics=statistics_of(settings.scaling, contract, folder),
-            lora=settings.lora,
-        )
+        super().__init__(settings, contract)
         size = settings.shape
-        self.settings = settings
-        self.learning_rate_scales = (
-            settings.base_learning_rate_scale,
-            settings.head_learning_rate_scale,
-        )
-        self._tokenizer = lazy_tokenizer(folder, size.bytes_as_tokens)
+        self._tokenizer = lazy_tokenizer(self.folder, size.bytes_as_tokens)
         ids = word_ids(size.bytes_as_tokens)
-        self.vlm = self._base(lambda: qwen(size, ids), stream, folder, BASE)
+        self.vlm = self._base(lambda: qwen(size, ids), stream, BASE)
         self.vlm.tie_weights()  # type: ignore[operator]
         with seeded(stream, 1):
             self._adapt(unused=lambda name: name.startswith("lm_head"))
         with seeded(stream, 2):
             self.action_model = self._head()
-        if folder is not None and settings.weights.head == "checkpoint":
-            self._load_head(folder)
+        if self.folder is not None and settings.weights.head == "checkpoint":
+            self._load_head(self.folder)
         self._settle()
 
     @abstractmethod

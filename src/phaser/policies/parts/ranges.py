@@ -38,7 +38,6 @@ class Ranges(nn.Module):
         states: Statistics | None,
     ) -> None:
         super().__init__()
-        self.scaling = scaling
         self.rule = scaling.rule
         size, gripper = len(contract.action), contract.layout.gripper
         low, high, flat = _limits(scaling.rule, actions, size, what="action")
