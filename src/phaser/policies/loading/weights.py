@@ -22,7 +22,8 @@ class Weights:
     """The weights that a backbone starts from."""
 
     checkpoint: str = ""
-    """A local folder or a hub id such as openvla/openvla-7b; empty: fresh random weights."""
+    """A local folder or a hub id such as openvla/openvla-7b; empty: random weights, of
+    which those of a frozen base are the same in every run."""
     revision: str = ""
     """The commit of a hub id, 40 hexadecimal digits, so that every run has the same weights."""
     head: Head = "fresh"

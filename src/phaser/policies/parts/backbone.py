@@ -18,7 +18,7 @@ from phaser.core.contract import Contract
 from phaser.core.errors import BadInput
 from phaser.core.policy import Observation, ParameterGroup
 from phaser.core.samples import Samples
-from phaser.core.streams import Stream
+from phaser.core.streams import Stream, Streams
 from phaser.policies import adapter_folder
 from phaser.policies.loading.key_map import KeyMap, listed
 from phaser.policies.loading.reading import load_strictly, weight_files
@@ -45,6 +45,8 @@ class BackbonePolicy(nn.Module):
 
     name: ClassVar[str]
     front_end = None
+    offers: ClassVar[frozenset[str]] = frozenset({"features", "outputs"})
+    """Optional methods of the port that every backbone has."""
     settings: BackboneSettings
     vlm: nn.Module
     """The base, with adapters beside its linear layers."""
@@ -217,9 +219,14 @@ class BackbonePolicy(nn.Module):
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
     def _base(self, make: Callable[[], Made], stream: Stream, keys: KeyMap) -> Made:
-        """The base with a checkpoint's weights, or with fresh ones of the stream."""
+        """The base with a checkpoint's weights, or with random ones.
+
+        A frozen base is no part of what is trained and saved, so a random one is the same for
+        every stream, as a published one would be.
+        """
         if self.folder is None:
-            with seeded(stream, 0):
+            fixed = Streams(0).named("frozen base", self.name)
+            with seeded(stream if self.lora is None else fixed, 0):
                 made = make()
             for weight in made.parameters():
                 # Buffers, such as tables of rotations, keep their own precision.
