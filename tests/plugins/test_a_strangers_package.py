@@ -22,8 +22,10 @@ def installed(tmp_path_factory):
     source = tmp_path_factory.mktemp("source") / "plugin"
     shutil.copytree(PLUGIN, source)
     subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
-        + ["--no-build-isolation", "--target", str(place), str(source)],
+        [
+            *(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"),
+            *("--no-build-isolation", "--target", str(place), str(source)),
+        ],
         check=True,
         env={k: v for k, v in os.environ.items() if k != "PIP_CONSTRAINT"},
     )

@@ -22,6 +22,8 @@ VERBS = {
     "libero": ("phaser.cli.libero", "fetch LIBERO's assets and published demonstrations"),
     "methods": ("phaser.cli.methods", "list the methods"),
     "presets": ("phaser.cli.presets", "list the presets"),
+    "plan": ("phaser.cli.plan", "what a run on a real backbone needs, before a GPU is rented"),
+    "convert": ("phaser.cli.convert", "turn a checkpoint's .pt files into safetensors, once"),
     "doctor": ("phaser.cli.doctor", "check this machine: versions, GL, cache, weights, simulator"),
 }
 """Each verb's module has `execute(arguments) -> exit code`."""

@@ -87,7 +87,12 @@ SEGMENTERS: Table[type[Segmenter]] = Table(
 POLICIES: Table[type[PolicySettings]] = Table(
     kind="policy",
     group="phaser.policies",
-    own={"tiny": "phaser.policies.tiny.settings:Tiny"},
+    own={
+        "tiny": "phaser.policies.tiny.settings:Tiny",
+        "openvla-oft": "phaser.policies.openvla_oft.settings:OpenVlaOft",
+        "qwen-gr00t": "phaser.policies.qwen_gr00t.settings:QwenGr00t",
+        "qwen-oft": "phaser.policies.qwen_oft.settings:QwenOft",
+    },
 )
 SUITES: Table[type[Suite]] = Table(
     kind="suite",

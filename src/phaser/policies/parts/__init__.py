@@ -1,0 +1,1 @@
+"""Parts that the real backbones share: towers, heads, prompts, images, numbers."""

@@ -1,0 +1,1 @@
+"""The needs of a run on a real backbone, computed without weights and without torch."""
