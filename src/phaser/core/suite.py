@@ -22,6 +22,9 @@ from phaser.core.policy import Observation
 SPLITS = ("train", "heldout")
 """Demonstrations that are learnt from, and those that only measure."""
 
+DERIVED = {"derived": True}
+"""Metadata of a field that the suite finds itself: written into run.json, but no flag."""
+
 Milestones = tuple[tuple[str, bool], ...]
 """Sub-goals of an episode in their order, each with a flag: reached so far or not."""
 
