@@ -155,7 +155,7 @@ class Datasets(Suite):
         )
 
     def images_sha256(self, task: Task, split: str) -> str:
-        """A hash of the source's content, and of all that decides which frames are seen, and how."""
+        """A hash of the source's content, and of all that decides how its frames are seen."""
         self.ensure_recorded(task)
         one, found = self._task(task), self._found
         facts = [content_sha256(one.source, self.cache), split, one.name_in_source, one.turn]
