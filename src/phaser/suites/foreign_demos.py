@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from phaser.core.demonstration import Demo
 from phaser.core.errors import BadInput
@@ -12,6 +13,10 @@ from phaser.demos.resized import SizedImages
 from phaser.suites.libero.demonstrations import without_no_ops
 
 MIN_FRAMES = 2
+Observed = Literal["by-file", "before", "after"]
+"""When frame t was seen: before action t, after it, or as each file shows."""
+FOREIGN = "recorded elsewhere; not compared with what this machine draws"
+"""What a contract says of pixels that this machine may be unable to draw again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

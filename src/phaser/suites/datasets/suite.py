@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from phaser.core.contract import Contract
 from phaser.core.demonstration import ActionLayout, Demo, Task
@@ -28,11 +28,9 @@ from phaser.demos.turned import check_turn
 from phaser.suites.datasets.finding import find_sources
 from phaser.suites.datasets.found import FoundSources, FoundTask
 from phaser.suites.datasets.source import Source, content_sha256, is_there
-from phaser.suites.foreign_demos import Reading
+from phaser.suites.foreign_demos import Observed, Reading
 from phaser.suites.libero.demonstrations import check_gripper
 from phaser.suites.orders import in_order
-
-Observed = Literal["by-file", "before", "after"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
