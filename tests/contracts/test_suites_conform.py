@@ -164,6 +164,26 @@ class OneOrder(Sound):
         return self
 
 
+class Plain(Suite):
+    """No dataclass, so that its order cannot be exchanged."""
+
+    order, cache, contract = "default", Path(), CONTRACT
+
+    def tasks(self):
+        return Sound().tasks()
+
+    def demos(self, task, split):
+        return Sound().demos(task, split)
+
+    def images_sha256(self, task, split):
+        return Sound().images_sha256(task, split)
+
+
+class Twins(Sound):
+    def tasks(self):
+        return super().tasks()[:1] * 2
+
+
 class Unnamed(Sound):
     def tasks(self):
         return (Task(name="red/blue", instruction="take both"),)
@@ -181,6 +201,22 @@ class NoSeeds(Simulated):
 class NoLimit(Simulated):
     def horizon(self, task):
         return 0
+
+
+class Seedless(Simulated):
+    def make_env(self, task):
+        room = Room(task)
+        start = room.reset
+        room.reset = lambda seed: start(50)
+        return room
+
+
+class Drifting(Simulated):
+    def make_env(self, task):
+        room, count = Room(task), iter(range(100))
+        start = room.reset
+        room.reset = lambda seed: start(seed + next(count))
+        return room
 
 
 class Blind(Simulated):
@@ -205,10 +241,14 @@ class Blind(Simulated):
         (Leaking, r"held-out demonstration 0 is training demonstration \[0\]"),
         (Absent, "whose demonstrations were just read"),
         (OneOrder, "in reverse"),
+        (Plain, "make the suite a dataclass with a field 'order'"),
+        (Twins, "expected distinct"),
         (Unnamed, "a name that fits into a file's"),
         (SeedsWithoutSimulator, "has_simulator is False"),
         (NoSeeds, r"evaluation_seeds\(2\) gave \(\)"),
         (NoLimit, "a step limit of 0 steps"),
+        (Seedless, "give the same initial state"),
+        (Drifting, "gave two different episodes"),
         (Blind, "no camera 'top'"),
     ],
 )
