@@ -171,7 +171,7 @@ def task_line(label: str, run: Run, event: Measured) -> str:
 
 
 def heldout_line(run: Run, event: Measured) -> str:
-    """What a method lost after a task, where only held-out demonstrations can tell."""
+    """Held-out losses after a task, where there is no simulator."""
     losses, num_tasks = dict(event.heldout), len(run.suite.tasks())
     if run.method.joint:
         return f"all {num_tasks} tasks at once: held-out loss {_mean(losses.values())}"

@@ -42,7 +42,7 @@ class Statistics:
 
     @property
     def scale(self) -> tuple[float, ...]:
-        """What to divide by: the deviation, and 1 for a number that never changes."""
+        """Divisors that are never 0: the deviation, and 1 for a number that never changes."""
         return tuple(
             std if std > CONSTANT * max(1.0, abs(mean)) else 1.0
             for std, mean in zip(self.std, self.mean, strict=True)

@@ -87,7 +87,7 @@ class Suite(Protocol):
         ...
 
     def missing(self) -> list[Task]:
-        """Tasks whose demonstrations are not recorded yet, in order."""
+        """Tasks whose demonstrations are not recorded yet, or are gone, in order."""
         return []
 
     def require(self) -> None:

@@ -25,7 +25,7 @@ class SizedImages:
     """Height and width."""
     resize: bool
     where: str
-    """What the frames belong to, for messages."""
+    """The demonstration that the frames belong to, for messages."""
 
     def __len__(self) -> int:
         return len(self.images)

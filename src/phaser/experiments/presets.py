@@ -68,7 +68,7 @@ def _libero_goal() -> Run:
 
 
 def _datasets() -> Run:
-    """Whatever the user names with --suite.sources; nothing is measured by rollouts."""
+    """The user names datasets with --suite.sources; nothing is measured by rollouts."""
     from phaser.experiments.run import Run
     from phaser.suites.datasets.suite import Datasets
 

@@ -28,7 +28,7 @@ class LossRow:
     forgetting: float | None
     """Growth of the loss since a task was learnt, mean over all tasks but the last."""
     short: float | None
-    """Of phases below 18 % of their task, after the last task."""
+    """Loss of phases below 18 % of their task, after the last task."""
     long: float | None
     frames_per_task: int
     cpu_s: float | None

@@ -71,7 +71,7 @@ class Summary:
 
     @property
     def measure(self) -> str:
-        """What methods are compared by."""
+        """The measure that methods are compared by."""
         return "held-out loss" if self.losses else "success"
 
 

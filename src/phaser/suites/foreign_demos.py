@@ -16,7 +16,7 @@ MIN_FRAMES = 2
 Observed = Literal["by-file", "before", "after"]
 """When frame t was seen: before action t, after it, or as each file shows."""
 FOREIGN = "recorded elsewhere; not compared with what this machine draws"
-"""What a contract says of pixels that this machine may be unable to draw again."""
+"""Said in the contract, because this machine may be unable to draw such pixels again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

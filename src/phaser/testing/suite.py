@@ -20,8 +20,8 @@ from phaser.testing.suite_simulator import check_simulator
 from phaser.testing.verdict import require
 
 WITHOUT_DEFAULT = ("order", "contract", "tasks", "demos", "images_sha256", "cache")
-"""What every suite has to bring itself; for the rest, `Suite` has the answers of one that has no
-simulator and records nothing."""
+"""Members that every suite has to bring itself; for the rest, `Suite` has the answers of one that
+has no simulator and records nothing."""
 _SAFE_NAME = re.compile(r"[^/\\\0]{1,150}")
 
 

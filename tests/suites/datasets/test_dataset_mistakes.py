@@ -1,4 +1,4 @@
-"""What a user does wrong with datasets gives one line on standard error and exit code 2."""
+"""A mistake with datasets gives one line on standard error and exit code 2."""
 
 import shlex
 

@@ -141,7 +141,7 @@ def _one_each(given: tuple[str, ...], paths: Sequence[Path], *, what: str) -> tu
 
 
 def _cameras(asked: Datasets, opened: Sequence[_Opened]) -> tuple[str, ...]:
-    """Those that were asked for, else all that every source has, in the first one's order."""
+    """The cameras asked for, else all that every source has, in the first one's order."""
     shared = [
         name for name in opened[0].first.cameras if all(name in one.first.cameras for one in opened)
     ]

@@ -34,7 +34,7 @@ class FoundSources:
     """The tasks of all sources in order, and what a policy of them sees and commands."""
 
     asked_sha256: str
-    """Of the settings that it was found for: under others it is found anew."""
+    """Hash of the settings that it was found for: under others it is found anew."""
     tasks: tuple[FoundTask, ...]
     cameras: tuple[str, ...]
     image_size: tuple[int, int]

@@ -31,7 +31,7 @@ class Source:
 
     path: Path
     layout: ActionLayout | str | None
-    """What the numbers of an action do, by name or value; None: what the source itself says."""
+    """Meaning of the action's numbers, by name or value; None: the source itself says it."""
     turn: str = AS_STORED
     state_keys: tuple[str, ...] = ()
     instruction: str = ""

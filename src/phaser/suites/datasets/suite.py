@@ -41,14 +41,14 @@ class Datasets(Suite):
     """LeRobot folders (v2.x, v3.0), HDF5 files (LIBERO, robomimic) or folders of them, in the order
     in which they are learnt. A source with several instructions is as many tasks."""
     instructions: tuple[str, ...] = ()
-    """What the policy is told, one per source; '' or none at all: what the source says."""
+    """Words that the policy is told, one per source; '' or none at all: the source's own."""
     order: str = "default"
     """Order of the tasks: default, reverse, shuffled(SEED)."""
     heldout_share: float = 0.1
     """Share of a task's demonstrations that only measure, spread evenly; whole ones, at least 1."""
     layout: str | None = None
-    """What the action's numbers do, by name, as in `phaser segment`: libero, robosuite, metaworld,
-    aloha, …; none: what the dataset's meta/phaser.json says."""
+    """Meaning of the action's numbers, by name, as in `phaser segment`: libero, robosuite,
+    metaworld, aloha, …; none: the dataset's meta/phaser.json says it."""
     motion: tuple[int, ...] = ()
     """Instead of a layout: the numbers of an action that move the arm, counted from 0."""
     gripper: tuple[int, ...] = ()
@@ -71,7 +71,7 @@ class Datasets(Suite):
     """Leave out frames without motion whose gripper command is unchanged, as OpenVLA's recipe."""
     cache: Path = field(default_factory=cache_folder)
     found: FoundSources | None = field(default=None, metadata=DERIVED)
-    """What the sources say about themselves; found when the run is made."""
+    """Everything that the run has to know of its sources; found when it is made."""
 
     def __post_init__(self) -> None:
         absolute = tuple(Path(os.path.abspath(path)) for path in self.sources)
@@ -103,7 +103,7 @@ class Datasets(Suite):
 
     @property
     def given_layout(self) -> ActionLayout | str | None:
-        """What the user says that the numbers of an action do; None: the sources say it."""
+        """The meaning of the action's numbers as the user gives it; None: the sources say it."""
         if not self.motion:
             return self.layout
         convention = "absolute" if self.absolute else "delta"

@@ -47,7 +47,7 @@ TURNS = {
     "opengl": {"opengl": AS_STORED, "upright": "flip-vertical", "rotated": "rotate-180"},
     "opencv": {"opengl": "flip-vertical", "upright": AS_STORED, "rotated": "flip-horizontal"},
 }
-"""By how a file stores its images, then by how a protocol shows them."""
+"""Turns of images, by the convention of the file and the orientation of the protocol."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,7 +106,7 @@ class GivenFiles:
         return path
 
     def facts(self) -> dict[str, Any]:
-        """What a contract has to say about such demonstrations."""
+        """Facts about these demonstrations that belong into the contract."""
         return {
             "source": "HDF5 files with LIBERO's names",
             "frames": FOREIGN,

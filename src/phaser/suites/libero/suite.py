@@ -65,11 +65,12 @@ class Libero(Suite):
     """A folder of published HDF5 files (TASK_demo.hdf5), or of one such folder per suite, in place
     of recordings of scripted experts; "published": those of phaser libero fetch."""
     heldout_share: float = 0.1
-    """Of such files: the share at the end that only measures; whole demonstrations, at least 1."""
+    """With such files: the share at the end that only measures; whole demonstrations, at least
+    one."""
     drop_no_ops: bool = True
-    """Of such files: leave out frames without motion, as OpenVLA's recipe does."""
+    """With such files: leave out frames without motion, as OpenVLA's recipe does."""
     observed: Observed = "by-file"
-    """Of such files: "before" or "after" action t, when frame t was seen; after it, frame t goes
+    """With such files: "before" or "after" action t, when frame t was seen; after it, frame t goes
     with action t + 1. "by-file": what each file shows."""
     control: Control = "compiled"
     """"robosuite": its own control step in place of ours, which computes the same, faster; "fast":

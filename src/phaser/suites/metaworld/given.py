@@ -73,7 +73,7 @@ class GivenDatasets:
         return hashlib.sha256("\n".join(facts).encode()).hexdigest()
 
     def facts(self) -> dict[str, Any]:
-        """What a contract has to say about such demonstrations."""
+        """Facts about these demonstrations that belong into the contract."""
         return {"source": "LeRobot datasets", "frames": FOREIGN, "resized": RESIZING}
 
     def _places(self, dataset: Dataset, split: str) -> list[int]:

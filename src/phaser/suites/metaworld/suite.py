@@ -44,7 +44,7 @@ class MetaWorld(Suite):
     """A folder with one LeRobot dataset per task, under the task's name, in place of recordings of
     scripted experts; images are resized to 96 x 96."""
     heldout_share: float = 0.1
-    """Of such datasets: the share at the end that only measures; whole episodes, at least one."""
+    """With such datasets: the share at the end that only measures; whole episodes, at least one."""
     cache: Path = field(default_factory=cache_folder)
 
     def __post_init__(self) -> None:
