@@ -43,7 +43,8 @@ def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_setting_that_a_page_names_is_a_flag(page: Path) -> None:
-    shown = (settings_help(preset(name), verb="run") for name in ("metaworld-10", "libero-goal"))
+    named = ("metaworld-10", "libero-goal", "datasets")
+    shown = (settings_help(preset(name), verb="run") for name in named)
     known = {flag for text in shown for flag in re.findall(r"--([a-z][a-z.-]+)", text)}
     text = page.read_text()
     assert set(SETTING.findall(text) + FLAG.findall(text)) <= known

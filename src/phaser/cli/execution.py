@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from phaser.cli.progress import Watch
@@ -11,6 +11,7 @@ from phaser.cli.recordings import BackgroundRecorder
 from phaser.core.errors import BadInput
 from phaser.core.suite import SPLITS
 from phaser.experiments.events import Event
+from phaser.experiments.position import POSITION, Position
 from phaser.experiments.run import Run
 
 Notify = Callable[[str, Event], None]
@@ -19,9 +20,19 @@ Work = Callable[[Notify], object]
 """Runs the cells and tells the function it is given what happens in them."""
 
 
-def watched(cells: Sequence[Run], work: Work, *, num_workers: int, to_stderr: bool) -> None:
-    """Do the work while recordings are made in the background and progress is shown."""
-    todo = cells[0].suite.missing()
+def watched(
+    cells: Sequence[Run],
+    work: Work,
+    *,
+    num_workers: int,
+    to_stderr: bool,
+    learnt: Collection[str] = (),
+) -> None:
+    """Do the work while recordings are made in the background and progress is shown.
+
+    learnt: tasks that no cell has to learn any more; what is gone of them is not recorded again.
+    """
+    todo = [task for task in cells[0].suite.missing() if task.name not in learnt]
     with Watch(cells, stream=sys.stderr if to_stderr else sys.stdout) as watch:
         if todo:
             watch.expect_recordings(len(todo))
@@ -35,14 +46,29 @@ def watched(cells: Sequence[Run], work: Work, *, num_workers: int, to_stderr: bo
             work(notify)
 
 
-def require_frames_for_phases(cells: Sequence[Run], say: Callable[[str], None]) -> None:
-    """Refuse a budget smaller than the number of phases before training, not after a task."""
+def learnt_tasks(run: Run, folder: Path) -> frozenset[str]:
+    """Tasks that the interrupted run in a folder has learnt, kept and measured."""
+    if run.method.joint or not (folder / POSITION).exists():
+        return frozenset()
+    reached = Position.read(folder / POSITION).task_index
+    return frozenset(task.name for task in run.suite.tasks()[:reached])
+
+
+def require_frames_for_phases(
+    cells: Sequence[Run], say: Callable[[str], None], *, learnt: Collection[str] = ()
+) -> None:
+    """Refuse a budget smaller than the number of phases before training, not after a task.
+
+    learnt: tasks that every cell has passed already; their demonstrations may be gone.
+    """
     tight = [run for run in cells if _is_tight(run)]
     if not tight:
         return
     say("The budget is small: the phases of every task are counted first.")
     smallest = min(tight, key=_frames_per_task)
     for task in smallest.suite.tasks():
+        if task.name in learnt:
+            continue
         demos = [demo for split in SPLITS for demo in smallest.suite.demos(task, split)]
         num_phases = len(smallest.segmenter_of(task.name).segment(demos)[0].phases)
         fewest = smallest.method.keep.fewest(num_phases)

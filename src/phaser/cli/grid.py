@@ -17,7 +17,12 @@ from phaser.cli.arguments import (
     split_first,
     whole_numbers,
 )
-from phaser.cli.execution import require_frames_for_phases, settings_folder, watched
+from phaser.cli.execution import (
+    learnt_tasks,
+    require_frames_for_phases,
+    settings_folder,
+    watched,
+)
 from phaser.cli.kinds import with_kinds
 from phaser.cli.output import require_writable, show, write_pages
 from phaser.cli.recordings import require_suite
@@ -99,7 +104,8 @@ def run_cells(
     require_suite(todo[0])
     from phaser.experiments.grid import run_grid
 
-    require_frames_for_phases(todo, say)
+    learnt = frozenset.intersection(*(learnt_tasks(cell, out / cell.name) for cell in todo))
+    require_frames_for_phases(todo, say, learnt=learnt)
     watched(
         todo,
         lambda notify: run_grid(
@@ -107,6 +113,7 @@ def run_cells(
         ),
         num_workers=num_workers,
         to_stderr=to_stderr,
+        learnt=learnt,
     )
     return [out / cell.name for cell in cells]
 

@@ -83,7 +83,9 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "sentence": summary.sentence,
         "num_tasks": summary.num_tasks,
         "complete": summary.complete,
-        "methods": [asdict(row) for row in summary.table],
+        "measure": summary.measure,
+        "unmeasured_tasks": list(summary.unmeasured),
+        "methods": [asdict(row) for row in summary.rows],
         "overhead": [asdict(row) for row in summary.overhead],
     }
 

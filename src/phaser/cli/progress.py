@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -142,19 +142,22 @@ def labels(cells: Sequence[Run]) -> list[str]:
 def work_of(run: Run) -> int:
     """Training steps and rollouts of a cell, in units of steps."""
     num_tasks = len(run.suite.tasks())
+    steps = run.fit.steps_per_task * num_tasks
+    if not run.suite.has_simulator:
+        return steps
     settings = run.evaluation
     rollouts = settings.rollouts_per_task * num_tasks
     if not run.method.joint:
         rollouts += settings.rollouts_per_task * (num_tasks - 1)
         rollouts += settings.earlier_rollouts * ((num_tasks - 1) * (num_tasks - 2) // 2)
-    return run.fit.steps_per_task * num_tasks + STEPS_PER_ROLLOUT * rollouts
+    return steps + STEPS_PER_ROLLOUT * rollouts
 
 
 def task_line(label: str, run: Run, event: Measured) -> str:
     """What a method can do after a task."""
     counts, num_tasks = event.counts, len(run.suite.tasks())
     if not counts:
-        return f"{label}  task {event.index + 1}/{num_tasks} {event.task}: loss {event.loss:.3f}"
+        return f"{label}  {heldout_line(run, event)}"
     if run.method.joint:
         return f"{label}  all {num_tasks} tasks at once: {_of(counts.values())} rollouts solved"
     name = event.task
@@ -167,6 +170,19 @@ def task_line(label: str, run: Run, event: Measured) -> str:
     return f"{line} · of {tasks} {100 * share:.0f} % is left ({_of(earlier)} rollouts)"
 
 
+def heldout_line(run: Run, event: Measured) -> str:
+    """Held-out losses after a task, where there is no simulator."""
+    losses, num_tasks = dict(event.heldout), len(run.suite.tasks())
+    if run.method.joint:
+        return f"all {num_tasks} tasks at once: held-out loss {_mean(losses.values())}"
+    own = [losses.pop(event.task)] if event.task in losses else []
+    line = f"task {event.index + 1}/{num_tasks} {event.task} learnt: held-out loss {_mean(own)}"
+    if not losses:
+        return line
+    tasks = "the earlier task" if len(losses) == 1 else f"{len(losses)} earlier tasks"
+    return f"{line} · of {tasks} {_mean(losses.values())}"
+
+
 def speed_of(event: RolledOut) -> str:
     """How fast rollouts go, and which part of the work is whose."""
     shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in event.shares.items())
@@ -177,6 +193,10 @@ def evaluation_left(event: RolledOut) -> str:
     """How far the rollouts after a task are."""
     left = "" if event.seconds_left is None else f", {duration(event.seconds_left)} left"
     return f"{event.episodes}/{event.planned}{left}{speed_of(event)}"
+
+
+def _mean(losses: Collection[float]) -> str:
+    return f"{sum(losses) / len(losses):.3f}" if losses else "not measured"
 
 
 def _of(tallies: Any) -> str:

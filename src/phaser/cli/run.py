@@ -18,7 +18,12 @@ from phaser.cli.arguments import (
     positive,
     split_first,
 )
-from phaser.cli.execution import require_frames_for_phases, settings_folder, watched
+from phaser.cli.execution import (
+    learnt_tasks,
+    require_frames_for_phases,
+    settings_folder,
+    watched,
+)
 from phaser.cli.kinds import with_kinds
 from phaser.cli.output import require_writable, show, write_pages
 from phaser.cli.recordings import require_suite
@@ -64,7 +69,8 @@ def execute(arguments: Sequence[str]) -> int:
         for line in _where_it_stands(run, out):
             print(line, file=stream)
         require_suite(run)
-        require_frames_for_phases([run], lambda line: print(line, file=stream))
+        learnt = learnt_tasks(run, out)
+        require_frames_for_phases([run], lambda line: print(line, file=stream), learnt=learnt)
         # Imported when there is something to train: help and mistakes need no torch.
         from phaser.experiments.cell import run_cell
 
@@ -74,6 +80,7 @@ def execute(arguments: Sequence[str]) -> int:
                 lambda notify: run_cell(run, out, partial(notify, run.name), simulators=simulators),
                 num_workers=chosen.workers,
                 to_stderr=chosen.json,
+                learnt=learnt,
             )
     show(write_pages([out], out / "report.html"), as_json=chosen.json, folder=str(out))
     return 0

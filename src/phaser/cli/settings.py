@@ -19,7 +19,7 @@ from tyro.constructors import ConstructorRegistry, StructConstructorSpec, Struct
 
 from phaser.cli.arguments import refuse_unknown
 from phaser.core.errors import BadInput
-from phaser.core.suite import Suite
+from phaser.core.suite import DERIVED
 from phaser.experiments.run import Run
 
 HIDDEN = {
@@ -36,7 +36,7 @@ HIDDEN = {
 """Fields that other flags, the name of the method or the environment decide."""
 
 _FRAME = re.compile(r"[╭╮╰╯│─]+|-{5,}")
-_FIRST_SECTION = re.compile(r"\W*(method|suite) options")
+_FIRST_SECTION = re.compile(r"\W*(method[.\w]*|suite) options")
 
 
 def overridden(
@@ -45,6 +45,8 @@ def overridden(
     """The run with the flags in `words` applied; what is no flag of a run is refused."""
     changed, rest = _quietly(lambda: _parse(run, words, verb, hidden))
     refuse_unknown(verb, rest, [*flags, *setting_flags(run, hidden)])
+    # A suite may be without tasks until flags name them; then nothing must begin.
+    changed.suite.tasks()
     return changed
 
 
@@ -75,11 +77,13 @@ def _paths(value: Any, prefix: str, hidden: Collection[str]) -> Iterator[str]:
 
 
 def _is_hidden(value: Any, name: str, hidden: Collection[str]) -> bool:
-    fixed = any(field.name == name and not field.init for field in dataclasses.fields(value))
+    (field,) = (field for field in dataclasses.fields(value) if field.name == name)
+    fixed = not field.init or DERIVED.items() <= field.metadata.items()
     kind = type(value).__name__
     named = (kind, name) in HIDDEN or f"{kind.lower()}.{name}" in hidden
-    # A folder of this machine is no setting of a run.
-    is_cache = isinstance(value, Suite) and name == "cache"
+    # A folder of this machine is no setting of a run. Asked of the type: a suite that is not
+    # settled yet has no contract.
+    is_cache = name == "cache" and hasattr(type(value), "images_sha256")
     return fixed or named or is_cache or (isinstance(value, Run) and name in hidden)
 
 

@@ -19,6 +19,10 @@ Orientation = Literal["upright", "opengl", "rotated"]
 """How images stand: as a camera sees, with rows from bottom to top, or that turned by 180°."""
 
 
+CONSTANT = 1e-6
+"""A number that deviates by less than this share of its size never changes, but for rounding."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Statistics:
     """Ranges of each number of a state or an action over demonstrations; fixed for a run."""
@@ -35,6 +39,14 @@ class Statistics:
         sizes = {name: len(values) for name, values in asdict(self).items()}
         if len(set(sizes.values())) != 1:
             raise BadInput(f"statistics of different lengths: {sizes}; expected one length")
+
+    @property
+    def scale(self) -> tuple[float, ...]:
+        """Divisors that are never 0: the deviation, and 1 for a number that never changes."""
+        return tuple(
+            std if std > CONSTANT * max(1.0, abs(mean)) else 1.0
+            for std, mean in zip(self.std, self.mean, strict=True)
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

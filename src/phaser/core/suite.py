@@ -22,6 +22,9 @@ from phaser.core.policy import Observation
 SPLITS = ("train", "heldout")
 """Demonstrations that are learnt from, and those that only measure."""
 
+DERIVED = {"derived": True}
+"""Metadata of a field that the suite finds itself: written into run.json, but no flag."""
+
 Milestones = tuple[tuple[str, bool], ...]
 """Sub-goals of an episode in their order, each with a flag: reached so far or not."""
 
@@ -88,7 +91,7 @@ class Suite(Protocol):
         ...
 
     def missing(self) -> list[Task]:
-        """Tasks whose demonstrations are not recorded yet, in order."""
+        """Tasks whose demonstrations are not recorded yet, or are gone, in order."""
         return []
 
     def require(self) -> None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from phaser.core.files import read_json, write_atomically, write_json, writing
 
 Features = dict[str, np.ndarray]
 FORMAT = "phaser-features-1"
+_Entry = dict[str, Any]
+"""Shape, type and size of one array's file."""
 
 
 def cached_features(
@@ -32,6 +35,12 @@ def cached_features(
     Floating-point arrays are stored as float16; the first call and all later ones return the same.
     Whoever comes while another process computes them waits, and then finds them.
     """
+    return _cached(key_parts, lambda place: _store(place, compute()), folder)
+
+
+def _cached(
+    key_parts: Sequence[str], store: Callable[[Path], dict[str, _Entry]], folder: Path
+) -> Features:
     place = folder / _key(key_parts)
     stored = _open(place, list(key_parts))
     if stored is not None:
@@ -39,11 +48,34 @@ def cached_features(
     with _alone(place):
         stored = _open(place, list(key_parts))
         if stored is None:
-            _store(place, list(key_parts), compute())
+            index = {"format": FORMAT, "key": list(key_parts), "arrays": store(place)}
+            write_json(place / "index.json", index)
             stored = _open(place, list(key_parts))
     if stored is None:
         raise BrokenFile(f"the features just written to {place} cannot be read; check the disk")
     return stored
+
+
+def nothing(whole: Features) -> Features:
+    """No further arrays."""
+    return {}
+
+
+def cached_rows(
+    key_parts: Sequence[str],
+    parts: Callable[[], Iterable[Features]],
+    *,
+    num_rows: int,
+    folder: Path,
+    derive: Callable[[Features], Features] = nothing,
+) -> Features:
+    """As `cached_features`, for rows that come part by part: one part is held at a time.
+
+    parts: gives the arrays of some rows after the other, all with the same names.
+    num_rows: how many rows all parts have together.
+    derive: makes further arrays of the whole ones, which it is given memory-mapped.
+    """
+    return _cached(key_parts, lambda place: _store_rows(place, parts(), num_rows, derive), folder)
 
 
 @contextmanager
@@ -66,20 +98,67 @@ def _key(key_parts: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-def _store(place: Path, key_parts: list[str], features: Features) -> None:
-    arrays: dict[str, dict[str, Any]] = {}
+def _store(place: Path, features: Features) -> dict[str, _Entry]:
+    entries: dict[str, _Entry] = {}
     for name, value in features.items():
-        if not name.isidentifier():
-            raise BadInput(f"feature name {name!r} must be an identifier, as it names a file")
         half = _to_half(name, value)
-        path = place / f"{name}.npy"
-        write_atomically(path, partial(_save, half))
-        arrays[name] = {
-            "shape": list(half.shape),
-            "dtype": half.dtype.str,
-            "size": path.stat().st_size,
-        }
-    write_json(place / "index.json", {"format": FORMAT, "key": key_parts, "arrays": arrays})
+        write_atomically(_file(place, name), partial(_save, half))
+        entries[name] = _entry(place, name, half)
+    return entries
+
+
+def _store_rows(
+    place: Path,
+    parts: Iterable[Features],
+    num_rows: int,
+    derive: Callable[[Features], Features],
+) -> dict[str, _Entry]:
+    """Fill one file per array, row by row; they get their names when all rows are there."""
+    rest = iter(parts)
+    first = {name: _to_half(name, value) for name, value in next(rest).items()}
+    mapped: dict[str, np.memmap[Any, Any]] = {}
+
+    def fill() -> None:
+        start = 0
+        for part in chain([first], rest):
+            end = start + len(next(iter(part.values())))
+            for name, rows in part.items():
+                mapped[name][start:end] = _to_half(name, rows)
+            start = end
+        if start != num_rows:
+            raise BadInput(f"{start} rows of features for {num_rows} frames")
+
+    def write(names: Sequence[str]) -> None:
+        if not names:
+            return fill()
+        name, *others = names
+        shape = (num_rows, *first[name].shape[1:])
+
+        def into(temporary: Path) -> None:
+            mapped[name] = np.lib.format.open_memmap(
+                temporary, mode="w+", dtype=first[name].dtype, shape=shape
+            )
+            write(others)
+            mapped.pop(name).flush()
+
+        write_atomically(_file(place, name), into)
+
+    write(list(first))
+    whole = {name: np.load(_file(place, name), mmap_mode="r", allow_pickle=False) for name in first}
+    return {name: _entry(place, name, rows) for name, rows in whole.items()} | _store(
+        place, derive(whole)
+    )
+
+
+def _file(place: Path, name: str) -> Path:
+    if not name.isidentifier():
+        raise BadInput(f"feature name {name!r} must be an identifier, as it names a file")
+    return place / f"{name}.npy"
+
+
+def _entry(place: Path, name: str, rows: np.ndarray) -> _Entry:
+    size = _file(place, name).stat().st_size
+    return {"shape": list(rows.shape), "dtype": rows.dtype.str, "size": size}
 
 
 def _to_half(name: str, value: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from phaser.core.errors import UnknownName
+from phaser.core.errors import BadInput, UnknownName
 from phaser.core.ports import LanguageEncoder, VisionEncoder
 from phaser.core.tables import Table
 
@@ -61,5 +61,10 @@ class Encoders:
     def build_vision(self, cameras: Sequence[str]) -> VisionEncoder:
         """The frozen encoder of these cameras; the default one where the policy describes phases,
         since rules that compare frames need vectors before anything is learnt."""
+        if not cameras:
+            raise BadInput(
+                f"the vision encoder {self.vision!r} describes images, but the demonstrations have "
+                "none; give demonstrations with images"
+            )
         name = Encoders().vision if self.is_policy else self.vision
         return VISION[name](cameras)

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from phaser.core.errors import BadInput
-from phaser.evaluation.matrix import checked_rows
+from phaser.evaluation.matrix import JOINT_ROW, checked_rows
 from phaser.evaluation.metrics import mean, mean_of_known
 
 SHORT_PHASE_SHARE = 0.18
@@ -51,6 +51,23 @@ class PhaseLoss:
     @property
     def is_short(self) -> bool:
         return self.share < SHORT_PHASE_SHARE
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskLoss:
+    """One task of one run: its held-out loss, the mean over its phases."""
+
+    task: str
+    learnt: float | None
+    """Just after it was learnt; `None` in joint runs."""
+    final: float | None
+    """After the last task; `None` where its demonstrations were gone by then."""
+
+    @property
+    def increase(self) -> float | None:
+        """How much the loss grew since the task was learnt: what was forgotten."""
+        known = self.learnt is not None and self.final is not None
+        return self.final - self.learnt if known else None  # type: ignore[operator]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,6 +112,25 @@ def phase_losses(losses: pa.Table) -> tuple[PhaseLoss, ...]:
             )
         )
     return tuple(found)
+
+
+def task_losses(losses: pa.Table) -> tuple[TaskLoss, ...]:
+    """The tasks of one run, in training order, from its `losses.parquet`."""
+    rows = checked_rows(losses, LOSSES_SCHEMA)
+    loss_at = _loss_by_moment(rows)
+    last = max((row["after_index"] for row in rows), default=0)
+    joint = any(row["after_task"] == JOINT_ROW for row in rows)
+    names = {row["task_index"]: row["task"] for row in rows}
+
+    def loss(after: int, task: int) -> float | None:
+        return mean_of_known([one for key, one in loss_at.items() if key[:2] == (after, task)])
+
+    return tuple(
+        TaskLoss(
+            task=names[task], learnt=None if joint else loss(task, task), final=loss(last, task)
+        )
+        for task in sorted(names)
+    )
 
 
 def short_against_long(phases: Iterable[PhaseLoss]) -> ShortAgainstLong:

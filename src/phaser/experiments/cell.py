@@ -307,7 +307,8 @@ class Cell:
         for episode in episodes:
             solved, tried = counts.get(episode.task, (0, 0))
             counts[episode.task] = (solved + episode.success, tried + 1)
-        self.notify(Measured(task=after, index=index, loss=loss, counts=counts))
+        heldout = self.folder.heldout_losses(after)
+        self.notify(Measured(task=after, index=index, loss=loss, counts=counts, heldout=heldout))
 
     def _progress(self, step: int, steps: int, loss: float) -> None:
         self.steps_made += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +46,8 @@ class Measured:
     loss: float
     counts: Mapping[str, tuple[int, int]]
     """Solved and tried rollouts by task; empty where there is no simulator."""
+    heldout: Mapping[str, float] = field(default_factory=dict)
+    """Held-out loss by task, the mean over its phases; tasks whose demonstrations are gone lack."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

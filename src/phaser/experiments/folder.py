@@ -68,7 +68,9 @@ class CellFolder:
         self._remove_unfinished()
         self._about = about(self.path)
         self._note_commit()
-        found = self._rows("episodes.parquet", learnt)
+        # Without a simulator no rollout was ever made.
+        tried = learnt if run.suite.has_simulator else []
+        found = self._rows("episodes.parquet", tried)
         self._episodes = [LATER_COLUMNS | row for row in found]
         self._losses = self._rows("losses.parquet", learnt)
         routing = read_json(self.path / "routing.json")
@@ -99,6 +101,14 @@ class CellFolder:
     def write_losses(self, rows: Sequence[dict[str, Any]]) -> None:
         self._losses += rows
         self._write_table("losses.parquet", self._losses, LOSSES_SCHEMA)
+
+    def heldout_losses(self, after: str) -> dict[str, float]:
+        """Held-out loss by task after that stage of training, the mean over its phases."""
+        losses: dict[str, list[float]] = {}
+        for row in self._losses:
+            if row["after_task"] == after:
+                losses.setdefault(row["task"], []).append(row["loss"])
+        return {task: sum(parts) / len(parts) for task, parts in losses.items()}
 
     def add_routing(self, task: str, finished: TaskFinished) -> None:
         """What the memory was drawn by while this task was learnt; the first task has none."""

@@ -7,7 +7,7 @@ being prepared elsewhere waits for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -20,7 +20,7 @@ from phaser.core.memory import FrameFeatures, PreparedTask
 from phaser.core.policy import FrontEnd, PolicySettings
 from phaser.core.ports import LanguageEncoder, Segmenter, VisionEncoder
 from phaser.core.suite import SPLITS, Suite
-from phaser.encoders.feature_cache import cached_features
+from phaser.encoders.feature_cache import cached_rows, nothing
 from phaser.encoders.table import Encoders
 from phaser.routing.prototypes import prototypes
 from phaser.training.frame_rows import DemoRows
@@ -31,6 +31,8 @@ from phaser.training.pixel_rows import PixelRows
 
 DESCRIPTION = "summary"
 """The name under which one vector per frame is cached beside the front end's arrays."""
+READ_AT_ONCE = 512
+"""Frames whose pixels are in memory at a time; a multiple of what encoders take at once."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -107,21 +109,27 @@ class Preparation:
         front_end, vision, cache = self.front_end, self.vision, self.suite.cache / "features"
         shared = front_end is not None and front_end.identity == vision.identity
 
-        def describe() -> dict[str, np.ndarray]:
-            return _stacked([{DESCRIPTION: _described(vision, _pixels(demo))} for demo in demos])
+        frames = sum(demo.num_frames for demo in demos)
 
-        def compute() -> dict[str, np.ndarray]:
-            assert front_end is not None
-            parts = [front_end(_pixels(demo)) for demo in demos]
-            arrays = _stacked(parts)
-            return arrays | ({DESCRIPTION: vision.describe(arrays)} if shared else {})
+        def summary(maps: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+            return {DESCRIPTION: vision.describe(maps)}
 
         found: dict[str, np.ndarray] = {}
         if front_end is not None:
-            found = cached_features((front_end.identity, images_sha256), compute, cache)
+            found = cached_rows(
+                (front_end.identity, images_sha256),
+                lambda: map(front_end, _pixels(demos)),
+                num_rows=frames,
+                folder=cache,
+                derive=summary if shared else nothing,
+            )
         if not shared:
-            key = (vision.identity, "described", images_sha256)
-            found = found | cached_features(key, describe, cache)
+            found = found | cached_rows(
+                (vision.identity, "described", images_sha256),
+                lambda: (summary(vision(pixels)) for pixels in _pixels(demos)),
+                num_rows=frames,
+                folder=cache,
+            )
         return found
 
     def _images(
@@ -174,13 +182,9 @@ def _prepare_task(suite: Suite, policy: PolicySettings, encoders: Encoders, task
         preparation.features(suite.demos(task, split), suite.images_sha256(task, split))
 
 
-def _described(vision: VisionEncoder, pixels: Mapping[str, np.ndarray]) -> np.ndarray:
-    return vision.describe(vision(pixels))
-
-
-def _stacked(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
-def _pixels(demo: Demo) -> dict[str, np.ndarray]:
-    return {name: images.read(range(demo.num_frames)) for name, images in demo.cameras.items()}
+def _pixels(demos: Sequence[Demo]) -> Iterator[dict[str, np.ndarray]]:
+    """All frames in order, some at a time: of a long demonstration not all pixels fit in memory."""
+    for demo in demos:
+        for start in range(0, demo.num_frames, READ_AT_ONCE):
+            frames = range(start, min(start + READ_AT_ONCE, demo.num_frames))
+            yield {name: images.read(frames) for name, images in demo.cameras.items()}

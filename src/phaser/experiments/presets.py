@@ -67,6 +67,14 @@ def _libero_goal() -> Run:
     )
 
 
+def _datasets() -> Run:
+    """The user names datasets with --suite.sources; nothing is measured by rollouts."""
+    from phaser.experiments.run import Run
+    from phaser.suites.datasets.suite import Datasets
+
+    return Run(preset="datasets", suite=Datasets())
+
+
 _OWN = {
     "metaworld-quick": Preset(
         summary="ten Meta-World tasks, watched while they are forgotten: what `phaser demo` runs",
@@ -91,6 +99,10 @@ _OWN = {
     "libero-goal": Preset(
         summary="the ten tasks of LIBERO-Goal, shown by scripted experts; needs the libero extra",
         make=_libero_goal,
+    ),
+    "datasets": Preset(
+        summary="your own datasets, LeRobot or HDF5: --suite.sources a.hdf5 b/ c/; no simulator",
+        make=_datasets,
     ),
 }
 

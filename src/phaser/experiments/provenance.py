@@ -6,11 +6,13 @@ import platform
 import shlex
 import subprocess
 from collections.abc import Mapping
+from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from phaser import __version__
+from phaser.core.suite import DERIVED
 from phaser.experiments.presets import PRESETS
 from phaser.experiments.run import Run, settings_of
 from phaser.experiments.settings_files import KIND
@@ -62,11 +64,20 @@ def command_of(run: Run) -> str:
     start = PRESETS[run.preset].make().with_seed(run.seed).with_method(METHODS[name])
     if run.budget is not None:
         start = start.with_budget(run.budget)
-    before, after = _leaves(settings_of(start)), _leaves(settings_of(run))
+    before, after = _leaves(_asked(start)), _leaves(_asked(run))
     changed = {path: after[path] for path in after if before.get(path, ...) != after[path]}
     if any(path.rpartition(".")[2] == KIND for path in changed):
         return shlex.join([*words, "--from", "run.json"])
     return shlex.join([*words, *(word for one in changed.items() for word in _flag(*one))])
+
+
+def _asked(run: Run) -> dict[str, Any]:
+    """The settings without what the suite found out by itself, which no flag can say."""
+    settings = settings_of(run)
+    for one in fields(run.suite):  # type: ignore[arg-type]
+        if DERIVED.items() <= one.metadata.items():
+            settings["suite"].pop(one.name)
+    return settings
 
 
 def _leaves(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -100,6 +100,7 @@ SUITES: Table[type[Suite]] = Table(
     own={
         "metaworld": "phaser.suites.metaworld.suite:MetaWorld",
         "libero": "phaser.suites.libero.suite:Libero",
+        "datasets": "phaser.suites.datasets.suite:Datasets",
     },
 )
 

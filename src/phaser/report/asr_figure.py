@@ -35,7 +35,7 @@ def _dot(row: MethodRow, runs: Sequence[RunResult], y: float, shade: str) -> str
     seeds = "".join(
         element(
             "circle",
-            cx=_x(run.metrics.average_success_rate),
+            cx=_x(run.metrics.average_success_rate if run.metrics else 0.0),
             cy=y,
             r=3.2,
             fill=shade,

@@ -13,10 +13,13 @@ from phaser.memory.certificate import check_equal, check_total, check_within
 from phaser.report import milestones, overhead, provenance, tables
 from phaser.report.asr_figure import success_dots
 from phaser.report.curves_figure import forgetting_curves, same_order
+from phaser.report.loss_section import loss_section
+from phaser.report.loss_summary import measured_at_the_end
 from phaser.report.matrix_figure import retention_matrices
 from phaser.report.phase_figure import reading, short_and_long_bars, worst_phases
 from phaser.report.routing_figure import routing_matrices
 from phaser.report.runs import RunResult, read_runs
+from phaser.report.sections import glossary, method_table, paired_differences, section
 from phaser.report.style import STYLE
 from phaser.report.summary import Summary, by_method, summarise
 from phaser.report.svg import element
@@ -29,9 +32,9 @@ def write_report(
     run_folders: Sequence[Path], out: Path, *, budget_tolerance: float = 0.01
 ) -> Summary:
     """Read finished runs, refuse unequal budgets, write the page, return what it says."""
-    runs = read_runs(run_folders)
+    runs, unmeasured = measured_at_the_end(read_runs(run_folders))
     _check_budgets(runs, budget_tolerance)
-    summary = summarise(runs)
+    summary = summarise(runs, unmeasured=unmeasured)
     write_text(out, render(runs, summary))
     return summary
 
@@ -82,12 +85,11 @@ def render(runs: Sequence[RunResult], summary: Summary) -> str:
             element("style", STYLE),
         )
     )
+    success = () if summary.losses else (_results, _matrices, _curves, _milestones)
     sections = (
         _headline(runs, summary),
-        _results(runs, summary),
-        _matrices(runs),
-        _curves(runs),
-        _milestones(runs),
+        loss_section(runs, summary) if summary.losses else "",
+        *(make(runs, summary) for make in success),
         _phases(runs, summary),
         _routing(runs),
         _overhead(summary),
@@ -96,11 +98,6 @@ def render(runs: Sequence[RunResult], summary: Summary) -> str:
     )
     body = element("body", element("main", "".join(sections)))
     return f'<!doctype html><html lang="en">{element("head", head)}{body}</html>\n'
-
-
-def _section(title: str, explanation: str, *content: str) -> str:
-    lead = element("p", escape(explanation), class_="lead")
-    return element("section", element("h2", escape(title)) + lead + "".join(content))
 
 
 def _headline(runs: Sequence[RunResult], summary: Summary) -> str:
@@ -119,48 +116,29 @@ def _headline(runs: Sequence[RunResult], summary: Summary) -> str:
 
 def _results(runs: Sequence[RunResult], summary: Summary) -> str:
     bound = "" if summary.complete else " Not every stage was evaluated: a lower bound."
-    glossary = (
+    words = (
         ("ASR", "average success rate over all tasks after the last one; higher is better."),
         ("NBT", "points lost between learning a task and the end, mean over tasks; 0 is best."),
         ("BWT", "the same with the opposite sign."),
         ("Forgetting", f"points lost since a task's best earlier stage.{bound}"),
         ("Plasticity", "success on each task just after learning it."),
     )
-    words = "".join(
-        element("dt", escape(term)) + element("dd", escape(meaning)) for term, meaning in glossary
-    )
-    parts = [
-        success_dots(summary.table, by_method(runs)),
-        tables_html(tables.HEADINGS, tables.main_rows(summary)),
-        element("dl", words),
-    ]
-    if tables.difference_headings(summary):
-        parts.append(element("h3", "Paired differences"))
-        parts.append(
-            element(
-                "p",
-                "Difference of ASR in points over the seeds both methods have: same order, same "
-                "initial states. 95 % interval by resampling seeds and tasks; p from flipping the "
-                "signs of the seeds' differences, which cannot fall below 2 / 2ⁿ for n seeds.",
-                class_="lead",
-            )
-        )
-        parts.append(
-            tables_html(tables.difference_headings(summary), tables.difference_rows(summary))
-        )
-    return _section(
+    return section(
         "Results",
         "Average success after the last task: large dot the mean, small dots the seeds, line the "
         "95 % interval from resampling seeds and tasks (with one seed, tasks only).",
-        *parts,
+        success_dots(summary.table, by_method(runs)),
+        method_table(tables.HEADINGS, tables.main_rows(summary)),
+        glossary(words),
+        paired_differences(
+            summary,
+            "Difference of ASR in points over the seeds both methods have: same order, same "
+            "initial states.",
+        ),
     )
 
 
-def tables_html(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return provenance.table(headings, rows, strong=("phaser",))
-
-
-def _matrices(runs: Sequence[RunResult]) -> str:
+def _matrices(runs: Sequence[RunResult], summary: Summary) -> str:
     groups = by_method(runs)
     orders = (
         ""
@@ -169,7 +147,7 @@ def _matrices(runs: Sequence[RunResult]) -> str:
             " Seeds trained in different orders, so a column is the task learnt at that position."
         )
     )
-    return _section(
+    return section(
         "Retention matrices",
         "Each row is a stage of training, each numbered column the task learnt at that stage; the "
         "diagonal is success just after learning. A column that pales downwards is a task being "
@@ -178,14 +156,14 @@ def _matrices(runs: Sequence[RunResult]) -> str:
     )
 
 
-def _curves(runs: Sequence[RunResult]) -> str:
+def _curves(runs: Sequence[RunResult], summary: Summary) -> str:
     groups = by_method(runs)
     orders = (
         ""
         if same_order(groups)
         else (" Seeds trained in different orders: later stages are known from fewer seeds.")
     )
-    return _section(
+    return section(
         "Learning and forgetting, task by task",
         "Success in percent from the moment a task is learnt. Stages that were not evaluated are "
         "bridged by a straight line." + orders,
@@ -193,13 +171,13 @@ def _curves(runs: Sequence[RunResult]) -> str:
     )
 
 
-def _milestones(runs: Sequence[RunResult]) -> str:
+def _milestones(runs: Sequence[RunResult], summary: Summary) -> str:
     groups = by_method(runs)
     rows = milestones.method_rows(groups)
     if not rows:
         return ""
     each = provenance.table(milestones.headings(groups), milestones.milestone_rows(groups))
-    return _section(
+    return section(
         "How far failed rollouts came",
         "Rollouts that were not solved after the last task, and the share of their task's "
         "milestones that they ever reached: touched, grasped, lifted, opened, put in place.",
@@ -219,7 +197,7 @@ def _phases(runs: Sequence[RunResult], summary: Summary) -> str:
             element("summary", "Phases forgotten first, by growth of their loss")
             + provenance.table(headings, rows),
         )
-    return _section(
+    return section(
         "Short phases against long ones",
         "Action loss on held-out demonstrations after the last task; lower is better. Short means "
         "less than 18 % of the task: the brief decisive moments that uniform replay may starve. "
@@ -235,7 +213,7 @@ def _phases(runs: Sequence[RunResult], summary: Summary) -> str:
 
 
 def _routing(runs: Sequence[RunResult]) -> str:
-    return _section(
+    return section(
         "What was rehearsed",
         "Rows are new tasks, columns old phases. Numbers are the rehearsal weight relative to an "
         "equal share per phase: 2.0 is twice as often (purple), 0.5 half as often (orange). "
@@ -245,10 +223,10 @@ def _routing(runs: Sequence[RunResult]) -> str:
 
 
 def _overhead(summary: Summary) -> str:
-    return _section(
+    return section(
         "What it cost",
         overhead.EXPLANATION,
-        tables_html(overhead.HEADINGS, tables.overhead_table_rows(summary)),
+        method_table(overhead.HEADINGS, tables.overhead_table_rows(summary)),
     )
 
 
@@ -256,7 +234,7 @@ def _budget(runs: Sequence[RunResult]) -> str:
     groups = by_method(runs)
     headings, rows = provenance.budget_rows(groups)
     statement = element("p", escape(provenance.budget_statement(groups)), class_="statement")
-    return _section(
+    return section(
         "Budget certificate",
         "Frames kept per task, in brackets per phase, for the first seed of each method; encoded "
         "bytes where the budget was given in bytes.",
@@ -275,7 +253,7 @@ def _repeat(runs: Sequence[RunResult]) -> str:
             element("summary", "Settings that differ between runs")
             + provenance.table(("setting", "values"), differing),
         )
-    return _section(
+    return section(
         "Repeat it",
         "These commands, on these versions, give these numbers.",
         element("pre", escape(lines)),

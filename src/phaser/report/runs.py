@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.evaluation.matrix import SuccessMatrix
 from phaser.evaluation.metrics import Metrics, continual_metrics
-from phaser.evaluation.phase_losses import PhaseLoss, phase_losses
+from phaser.evaluation.phase_losses import PhaseLoss, TaskLoss, phase_losses, task_losses
 from phaser.memory.budget import Budget
 from phaser.report.certificate import Certificate, read_certificate
 from phaser.report.fields import as_list, as_object, number, read_object, text, whole
@@ -56,14 +56,22 @@ class RunResult:
     commit: str
     command: str
     matrix: SuccessMatrix
-    metrics: Metrics
+    """Without cells where there is no simulator."""
+    metrics: Metrics | None
+    """None where there is no simulator: the run is then judged by held-out loss."""
     phases: tuple[PhaseLoss, ...]
+    task_losses: tuple[TaskLoss, ...]
     routing: tuple[Transition, ...]
     certificate: Certificate
     timing: Mapping[str, float]
     cost: Cost
     failures: tuple[Failure, ...]
     """Rollouts that failed after the last task, with how far they came; none where not known."""
+
+    @property
+    def largest_share(self) -> int:
+        """Frames that the task with the most frames holds."""
+        return max(self.certificate.frames_per_task.values(), default=0)
 
 
 def read_runs(folders: Sequence[Path]) -> tuple[RunResult, ...]:
@@ -85,6 +93,11 @@ def read_runs(folders: Sequence[Path]) -> tuple[RunResult, ...]:
                 f"{first.folder} ({first.suite}) and {run.folder} ({run.suite}) have different "
                 "tasks; report them apart"
             )
+        if (run.metrics is None) != (first.metrics is None):
+            raise BadInput(
+                f"one of {first.folder} and {run.folder} has rollouts and the other has none; "
+                "report them apart"
+            )
     return tuple(runs)
 
 
@@ -102,9 +115,12 @@ def read_run(folder: Path) -> RunResult:
         rows = _table(episodes)
         matrix = SuccessMatrix.from_episodes(rows, tasks=tasks)
         failures = final_failures(rows)
-        metrics = continual_metrics(matrix)
+        metrics = continual_metrics(matrix) if matrix.cells else None
     with _naming(losses):
-        phases = phase_losses(_table(losses))
+        measured = _table(losses)
+        phases, by_task = phase_losses(measured), task_losses(measured)
+        if metrics is None and not phases:
+            raise BadInput("neither a rollout nor a held-out loss was measured; run it again")
     settings, timing = as_object(about.get("settings"), where), _timing(folder / "timing.json")
     return RunResult(
         folder=folder,
@@ -116,6 +132,7 @@ def read_run(folder: Path) -> RunResult:
         matrix=matrix,
         metrics=metrics,
         phases=phases,
+        task_losses=by_task,
         routing=read_routing(folder / "routing.json"),
         certificate=read_certificate(folder / "budget.json"),
         timing=timing,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from phaser.core.streams import Streams
 from phaser.evaluation.comparison import (
@@ -15,6 +16,7 @@ from phaser.evaluation.comparison import (
 from phaser.evaluation.intervals import holm
 from phaser.evaluation.matrix import SuccessMatrix
 from phaser.evaluation.metrics import mean, mean_of_known
+from phaser.report.loss_summary import LossRow, loss_rows
 from phaser.report.overhead import OverheadRow, overhead_rows
 from phaser.report.phase_table import PhaseRow, phase_rows
 from phaser.report.runs import RunResult
@@ -51,11 +53,26 @@ class Summary:
 
     sentence: str
     table: tuple[MethodRow, ...]
+    """Success rates; empty where there is no simulator."""
+    losses: tuple[LossRow, ...]
+    """Held-out losses; empty where there are success rates."""
+    unmeasured: tuple[str, ...]
+    """Tasks whose held-out loss was not measured at the end, as their demonstrations were gone."""
     phases: tuple[PhaseRow, ...]
     overhead: tuple[OverheadRow, ...]
     num_tasks: int
     complete: bool
     """All cells at and below the diagonal exist; else forgetting is a lower bound."""
+
+    @property
+    def rows(self) -> Sequence[MethodRow | LossRow]:
+        """One per method, by whatever methods are compared."""
+        return self.losses or self.table
+
+    @property
+    def measure(self) -> str:
+        """The measure that methods are compared by."""
+        return "held-out loss" if self.losses else "success"
 
 
 def by_method(runs: Sequence[RunResult]) -> dict[str, list[RunResult]]:
@@ -66,18 +83,30 @@ def by_method(runs: Sequence[RunResult]) -> dict[str, list[RunResult]]:
     return groups
 
 
-def summarise(runs: Sequence[RunResult]) -> Summary:
-    """Average over seeds, compare with the baselines, say it in a sentence."""
+def summarise(runs: Sequence[RunResult], *, unmeasured: Sequence[str] = ()) -> Summary:
+    """Average over seeds, compare with the baselines, say it in a sentence.
+
+    unmeasured: tasks whose held-out loss is left out everywhere (`measured_at_the_end`).
+    """
     groups = by_method(runs)
-    matrices = {method: _matrices(group) for method, group in groups.items()}
-    rows = _corrected([_row(method, group, matrices) for method, group in groups.items()])
+    tried = all(run.metrics is not None for run in runs)
+    rows: tuple[MethodRow, ...] = ()
+    losses: tuple[LossRow, ...] = ()
+    if tried:
+        matrices = {method: _matrices(group) for method, group in groups.items()}
+        rows = _corrected([_row(method, group, matrices) for method, group in groups.items()])
+    else:
+        losses = _corrected(loss_rows(groups, BASELINES, left_out=unmeasured))
     return Summary(
-        sentence=_sentence(rows),
+        sentence=_sentence(rows) if tried else _loss_sentence(losses),
         table=rows,
+        losses=losses,
+        unmeasured=tuple(unmeasured),
         phases=phase_rows(groups, BASELINES),
         overhead=overhead_rows(groups),
         num_tasks=len(runs[0].tasks),
-        complete=all(run.metrics.complete for run in runs),
+        complete=all(run.metrics.complete for run in runs if run.metrics)
+        and (tried or not unmeasured),
     )
 
 
@@ -112,20 +141,24 @@ def _row(
         if baseline != method and set(matrices.get(baseline, ())) & set(own)
     }
     seconds = [run.timing["total_cpu_s"] for run in group if "total_cpu_s" in run.timing]
+    known = [run.metrics for run in group if run.metrics is not None]
     return MethodRow(
         method=method,
         asr=estimate_asr(own, STREAMS.named("asr", method)),
-        nbt=mean_of_known([run.metrics.negative_backward_transfer for run in group]),
-        bwt=mean_of_known([run.metrics.backward_transfer for run in group]),
-        forgetting=mean_of_known([run.metrics.forgetting for run in group]),
-        plasticity=mean_of_known([run.metrics.plasticity for run in group]),
-        frames_per_task=max(_largest_share(run) for run in group),
+        nbt=mean_of_known([one.negative_backward_transfer for one in known]),
+        bwt=mean_of_known([one.backward_transfer for one in known]),
+        forgetting=mean_of_known([one.forgetting for one in known]),
+        plasticity=mean_of_known([one.plasticity for one in known]),
+        frames_per_task=max(run.largest_share for run in group),
         cpu_s=mean(seconds) if seconds else None,
         differences=differences,
     )
 
 
-def _corrected(rows: Sequence[MethodRow]) -> tuple[MethodRow, ...]:
+Row = TypeVar("Row", MethodRow, LossRow)
+
+
+def _corrected(rows: Sequence[Row]) -> tuple[Row, ...]:
     """With p values that allow for how many methods are compared with each baseline."""
     differences = {row.method: dict(row.differences) for row in rows}
     for baseline in BASELINES:
@@ -139,20 +172,21 @@ def _corrected(rows: Sequence[MethodRow]) -> tuple[MethodRow, ...]:
     return tuple(replace(row, differences=differences[row.method]) for row in rows)
 
 
-def _largest_share(run: RunResult) -> int:
-    return max(run.certificate.frames_per_task.values(), default=0)
-
-
-def _sentence(rows: Sequence[MethodRow]) -> str:
-    named = {row.method: row for row in rows}
+def _of_interest(rows: Sequence[Row]) -> Row | None:
+    """The method that the sentence is about: phaser, else the last that has a rival."""
     candidates = [row for row in rows if row.differences and row.method not in BASELINES]
     preferred = [row for row in candidates if row.method == "phaser"] or [
         row for row in candidates if row.method not in BOUNDS
     ]
-    if not preferred:
+    return preferred[-1] if preferred else None
+
+
+def _sentence(rows: Sequence[MethodRow]) -> str:
+    named = {row.method: row for row in rows}
+    row = _of_interest(rows)
+    if row is None:
         kept = ", ".join(f"{row.method} keeps {percent(row.asr.mean)}" for row in rows)
         return f"After the last task, {kept} average success (ASR)."
-    row = preferred[-1]
     clauses = [
         f"{baseline} keeps {percent(named[baseline].asr.mean)}, difference "
         + _difference(found, differs=_uneven(found, row, named[baseline]))
@@ -165,12 +199,48 @@ def _sentence(rows: Sequence[MethodRow]) -> str:
     )
 
 
+def _loss_sentence(rows: Sequence[LossRow]) -> str:
+    named = {row.method: row for row in rows}
+    row = _of_interest(rows)
+    if row is None:
+        kept = ", ".join(f"{row.method} {row.loss.mean:.3g}" for row in rows)
+        return f"Held-out loss after the last task, lower is better: {kept}."
+    clauses = []
+    for baseline, found in row.differences.items():
+        other = named[baseline].loss
+        uneven = {row.loss.num_seeds, other.num_seeds} != {found.num_seeds}
+        clauses.append(
+            f"{baseline} has {other.mean:.3g}, difference {signed_loss(found.mean)}, 95 % interval "
+            f"{loss_bracket(found)} {_over(found, differs=uneven)}"
+        )
+    return (
+        f"After the last task, {row.method} has a held-out loss of {row.loss.mean:.3g} (lower is "
+        f"better); {'; '.join(clauses)}."
+    )
+
+
+def signed_loss(difference: float) -> str:
+    return f"{difference + 0.0:+.3g}".replace("-", "−")
+
+
+def loss_bracket(difference: PairedDifference) -> str:
+    return f"[{signed_loss(difference.interval.lower)}, {signed_loss(difference.interval.upper)}]"
+
+
 def _uneven(found: PairedDifference, *rows: MethodRow) -> bool:
     """The pair has fewer seeds than a method, so the means need not differ by the difference."""
     return any(row.asr.num_seeds != found.num_seeds for row in rows)
 
 
 def _difference(found: PairedDifference, *, differs: bool) -> str:
+    return (
+        f"{points(found.mean)} points, 95 % interval {bracket(found)} "
+        f"{_over(found, differs=differs)}"
+    )
+
+
+def _over(found: PairedDifference, *, differs: bool) -> str:
+    """Over how many seeds and tasks, and whether that shows a difference."""
     over = (
         f"over {found.num_tasks} tasks only, 1 seed"
         if found.num_seeds == 1
@@ -178,5 +248,4 @@ def _difference(found: PairedDifference, *, differs: bool) -> str:
     )
     if differs:
         over = over.replace("seed", "common seed")
-    reading = "" if found.is_clear else ", so no difference is shown"
-    return f"{points(found.mean)} points, 95 % interval {bracket(found)} {over}{reading}"
+    return over if found.is_clear else f"{over}, so no difference is shown"

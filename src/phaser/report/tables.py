@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from phaser.evaluation.comparison import PairedDifference
-from phaser.report import overhead, phase_table
-from phaser.report.summary import BASELINES, MethodRow, Summary, bracket, points
+from phaser.report import loss_tables, overhead, phase_table
+from phaser.report.summary import (
+    BASELINES,
+    MethodRow,
+    Summary,
+    bracket,
+    loss_bracket,
+    points,
+    signed_loss,
+)
 
 HEADINGS = (
     "method",
@@ -23,22 +31,30 @@ HEADINGS = (
 )
 
 
+def main_headings(summary: Summary) -> tuple[str, ...]:
+    """The headings of the main table: success rates, or held-out losses where there are none."""
+    return loss_tables.HEADINGS if summary.losses else HEADINGS
+
+
 def main_rows(summary: Summary) -> list[tuple[str, ...]]:
-    """The cells of the main table, as text, in the order of `HEADINGS`."""
+    """The cells of the main table, as text, in the order of `main_headings`."""
+    if summary.losses:
+        return [loss_tables.cells(row) for row in summary.losses]
     return [_cells(row) for row in summary.table]
 
 
 def difference_headings(summary: Summary) -> tuple[str, ...]:
-    present = [name for name in BASELINES if any(name in row.differences for row in summary.table)]
-    return ("method", *(f"minus {name}, points" for name in present)) if present else ()
+    unit = "" if summary.losses else ", points"
+    present = _baselines(summary)
+    return ("method", *(f"minus {name}{unit}" for name in present)) if present else ()
 
 
 def difference_rows(summary: Summary) -> list[tuple[str, ...]]:
     """The cells of the table of paired differences."""
-    baselines = [heading[6:-8] for heading in difference_headings(summary)[1:]]
+    cell = loss_difference_cell if summary.losses else difference_cell
     return [
-        (row.method, *(difference_cell(row.differences.get(name)) for name in baselines))
-        for row in summary.table
+        (row.method, *(cell(row.differences.get(name)) for name in _baselines(summary)))
+        for row in summary.rows
         if row.differences
     ]
 
@@ -60,28 +76,46 @@ def overhead_table_rows(summary: Summary) -> list[tuple[str, ...]]:
 def difference_cell(found: PairedDifference | None) -> str:
     if found is None:
         return "–"
-    seeds = "1 seed" if found.num_seeds == 1 else f"{found.num_seeds} seeds"
-    corrected = "" if found.p_corrected is None else f" (Holm {found.p_corrected:.3g})"
-    return f"{points(found.mean)} {bracket(found)}, p = {found.p_value:.3g}{corrected}, {seeds}"
+    return f"{points(found.mean)} {bracket(found)}, {_certainty(found)}"
+
+
+def loss_difference_cell(found: PairedDifference | None) -> str:
+    if found is None:
+        return "–"
+    return f"{signed_loss(found.mean)} {loss_bracket(found)}, {_certainty(found)}"
 
 
 def as_text(summary: Summary) -> str:
     """The main table and the differences, aligned for a terminal."""
-    parts = [_aligned([HEADINGS, *main_rows(summary)])]
+    parts = [_aligned([main_headings(summary), *main_rows(summary)])]
     if difference_headings(summary):
         parts.append(_aligned([difference_headings(summary), *difference_rows(summary)]))
+    if remark := loss_tables.remark(summary.unmeasured):
+        parts.append(remark)
     return "\n\n".join(parts)
 
 
 def as_markdown(summary: Summary) -> str:
     """The same two tables in markdown, the losses of short and long phases, and what it cost."""
-    parts = [_markdown([HEADINGS, *main_rows(summary)])]
+    parts = [_markdown([main_headings(summary), *main_rows(summary)])]
     if difference_headings(summary):
         parts.append(_markdown([difference_headings(summary), *difference_rows(summary)]))
     if summary.phases:
         parts.append(_markdown([phase_headings(summary), *phase_loss_rows(summary)]))
+    if remark := loss_tables.remark(summary.unmeasured):
+        parts.append(remark)
     parts.append(_markdown([overhead.HEADINGS, *overhead_table_rows(summary)]))
     return "\n\n".join(parts) + "\n"
+
+
+def _baselines(summary: Summary) -> list[str]:
+    return [name for name in BASELINES if any(name in row.differences for row in summary.rows)]
+
+
+def _certainty(found: PairedDifference) -> str:
+    seeds = "1 seed" if found.num_seeds == 1 else f"{found.num_seeds} seeds"
+    corrected = "" if found.p_corrected is None else f" (Holm {found.p_corrected:.3g})"
+    return f"p = {found.p_value:.3g}{corrected}, {seeds}"
 
 
 def _compared(summary: Summary) -> list[str]:

@@ -1,40 +1,121 @@
-"""Check a suite: well-formed demonstrations, and a simulator that a seed fully determines."""
+"""Check a suite: everything that `core.suite.Suite` promises.
+
+The first thing that an adapter forgot is said in one line.
+"""
 
 from __future__ import annotations
 
+import inspect
+import json
+import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
+from phaser.core.contract import Contract
 from phaser.core.demonstration import Demo, Task
-from phaser.core.policy import Observation
-from phaser.core.suite import Env, Suite
+from phaser.core.suite import SPLITS, Suite
+from phaser.testing.suite_simulator import check_simulator
 from phaser.testing.verdict import require
 
-NUM_STEPS = 3
-SEEDS = (5000, 5001)
+WITHOUT_DEFAULT = ("order", "contract", "tasks", "demos", "images_sha256", "cache")
+"""Members that every suite has to bring itself; for the rest, `Suite` has the answers of one that
+has no simulator and records nothing."""
+_SAFE_NAME = re.compile(r"[^/\\\0]{1,150}")
 
 
-def check_suite(suite: Suite, *, seeds: tuple[int, int] = SEEDS) -> None:
-    """Read and simulate the suite's first task; names and demonstrations of all tasks.
+def check_suite(suite: Suite, *, seeds: tuple[int, int] | None = None) -> None:
+    """Read the demonstrations of all tasks, and simulate the first one where there is a simulator.
 
-    `seeds`: two that the suite's simulator knows.
+    seeds: two that the suite's simulator knows; by default those of its evaluation.
     """
-    require(isinstance(suite, Suite), suite, "lacks a method of the port; see phaser.core.ports")
+    lacking = _lacking(suite)
+    require(not lacking, suite, f"lacks {', '.join(lacking)}; see phaser.core.suite")
+    contract = suite.contract
+    require(
+        isinstance(contract, Contract),
+        suite,
+        f"its contract is a {type(contract).__name__}; expected a phaser.core.contract.Contract",
+    )
+    require(isinstance(suite.cache, Path), suite, f"its cache is {suite.cache!r}; expected a Path")
+    json.dumps(contract.to_json())
+    json.dumps(suite.describe())
     tasks = suite.tasks()
+    _check_tasks(suite, tasks)
+    for task in tasks:
+        suite.ensure_recorded(task)
+        _check_task(suite, task, contract)
+    missing = [task.name for task in suite.missing()]
+    require(not missing, suite, f"missing() names {missing}, whose demonstrations were just read")
+    if suite.has_simulator:
+        check_simulator(suite, tasks, contract, seeds)
+    else:
+        found = suite.evaluation_seeds(1)
+        require(not found, suite, f"evaluation_seeds gave {found}, but has_simulator is False")
+
+
+def _lacking(suite: object) -> list[str]:
+    """Names of the port that the suite does not have, or leaves as the port has them, empty."""
+    port = {name: value for name, value in vars(Suite).items() if not name.startswith("_")}
+    found = {name: inspect.getattr_static(suite, name, None) for name in port}
+    return [
+        name
+        for name, value in found.items()
+        if value is None or (name in WITHOUT_DEFAULT and value is port[name])
+    ]
+
+
+def _check_tasks(suite: Suite, tasks: Sequence[Task]) -> None:
     names = [task.name for task in tasks]
     require(
         bool(names) and len(set(names)) == len(names), suite, f"tasks {names}, expected distinct"
     )
-    first = suite.demos(tasks[0], "train")[0]
     for task in tasks:
-        for split in ("train", "heldout"):
-            _check_demos(suite, task, suite.demos(task, split), first)
-        require(suite.horizon(task) >= 1, suite, f"a step limit of {suite.horizon(task)} steps")
-    _check_env(suite, tasks[0], first, seeds)
+        require(
+            bool(_SAFE_NAME.fullmatch(task.name)) and bool(task.instruction.strip()),
+            suite,
+            f"{task}: expected a name that fits into a file's, and words for the policy",
+        )
+    require(
+        _turns_around(suite),
+        suite,
+        "in_order('reverse') does not give the tasks in reverse; make the suite a dataclass with a "
+        "field 'order', or bring an in_order of its own",
+    )
 
 
-def _check_demos(suite: Suite, task: Task, demos: Sequence[Demo], first: Demo) -> None:
+def _turns_around(suite: Suite) -> bool:
+    try:
+        forwards, backwards = (suite.in_order(order).tasks() for order in ("default", "reverse"))
+    except TypeError:
+        return False
+    return tuple(backwards) == tuple(reversed(forwards))
+
+
+def _check_task(suite: Suite, task: Task, contract: Contract) -> None:
+    demos = {split: suite.demos(task, split) for split in SPLITS}
+    for split in SPLITS:
+        _check_demos(suite, task, demos[split], contract)
+    for one in demos["heldout"]:
+        same = [other.index for other in demos["train"] if _equal(one, other)]
+        require(
+            not same,
+            suite,
+            f"task {task.name!r}: held-out demonstration {one.index} is training demonstration "
+            f"{same[:1]} as well",
+        )
+    hashes = [suite.images_sha256(task, split) for split in SPLITS for _ in range(2)]
+    require(
+        all(isinstance(one, str) and one for one in hashes)
+        and hashes[0] == hashes[1] != hashes[2] == hashes[3],
+        suite,
+        f"task {task.name!r}: images_sha256 gave {hashes}; expected one hash per split, the same "
+        "every time",
+    )
+
+
+def _check_demos(suite: Suite, task: Task, demos: Sequence[Demo], contract: Contract) -> None:
     where = f"task {task.name!r}"
     indices = [demo.index for demo in demos]
     require(
@@ -43,67 +124,31 @@ def _check_demos(suite: Suite, task: Task, demos: Sequence[Demo], first: Demo) -
         f"{where} has demonstrations {indices}, expected at least one, distinct",
     )
     for demo in demos:
+        one = f"{where}, demonstration {demo.index}"
         require(demo.task == task.name, suite, f"{where} has a demonstration of {demo.task!r}")
-        shape = (demo.actions.shape[1], demo.states.shape[1], demo.layout, sorted(demo.cameras))
-        expected = (
-            first.actions.shape[1],
-            first.states.shape[1],
-            first.layout,
-            sorted(first.cameras),
+        found = (demo.states.shape[1], demo.actions.shape[1], demo.layout)
+        expected = (len(contract.state), len(contract.action), contract.layout)
+        require(
+            found == expected,
+            suite,
+            f"{one}: states, actions and layout {found}; the contract says {expected}",
         )
         require(
-            shape == expected,
+            set(demo.cameras) == set(contract.cameras),
             suite,
-            f"{where}, demonstration {demo.index}: actions, states, layout and cameras {shape}; "
-            f"the suite's first demonstration has {expected}",
+            f"{one} has cameras {sorted(demo.cameras)}; the contract names "
+            f"{sorted(contract.cameras)}",
         )
-
-
-def _check_env(suite: Suite, task: Task, demo: Demo, seeds: tuple[int, int]) -> None:
-    env = suite.make_env(task)
-    require(isinstance(env, Env), suite, "make_env gave no Env (reset, step, observe)")
-    seen = _replay(env, seeds[0], demo)
-    _check_observation(suite, task, seen[0], demo)
-    again = _replay(env, seeds[0], demo)
-    same = all(_equal(one, two) for one, two in zip(seen, again, strict=True))
-    require(same, suite, f"seed {seeds[0]} gave two different episodes for the same actions")
-    other = env.reset(seeds[1])
-    require(not _equal(seen[0], other), suite, f"seeds {seeds} give the same initial state")
-    moved = env.step(demo.actions[0])
-    require(isinstance(moved, bool), suite, f"step returned {moved!r}, expected True or False")
-
-
-def _check_observation(suite: Suite, task: Task, seen: Observation, demo: Demo) -> None:
-    require(
-        seen.instruction == task.instruction,
-        suite,
-        f"the simulator says {seen.instruction!r}, the task {task.instruction!r}",
-    )
-    require(
-        seen.state.shape == demo.states.shape[1:],
-        suite,
-        f"states of shape {seen.state.shape} when simulated, {demo.states.shape[1:]} when recorded",
-    )
-    for name, images in demo.cameras.items():
-        require(name in seen.images, suite, f"the simulator has no camera {name!r}")
-        recorded, drawn = images.read([0])[0], seen.images[name]
+    for name, images in demos[0].cameras.items():
+        pixels = images.read([0])
+        size = (1, *contract.image_size, 3)
         require(
-            (drawn.shape, drawn.dtype) == (recorded.shape, recorded.dtype),
+            (pixels.shape, pixels.dtype) == (size, np.uint8),
             suite,
-            f"camera {name!r} draws {drawn.dtype} {drawn.shape}, "
-            f"recorded is {recorded.dtype} {recorded.shape}",
+            f"{where}: camera {name!r} gave {pixels.dtype} of shape {pixels.shape}; the contract "
+            f"says uint8 of shape {size}",
         )
 
 
-def _replay(env: Env, seed: int, demo: Demo) -> list[Observation]:
-    seen = [env.reset(seed)]
-    for action in demo.actions[:NUM_STEPS]:
-        env.step(action)
-        seen.append(env.observe())
-    return seen
-
-
-def _equal(one: Observation, two: Observation) -> bool:
-    return np.array_equal(one.state, two.state) and all(
-        np.array_equal(image, two.images[name]) for name, image in one.images.items()
-    )
+def _equal(one: Demo, two: Demo) -> bool:
+    return np.array_equal(one.actions, two.actions) and np.array_equal(one.states, two.states)

@@ -55,6 +55,11 @@ class Tiny:
     def front_end(self, contract: Contract) -> FrontEnd:
         from phaser.encoders.maps import EfficientNetMaps, PlainPixels
 
+        if not contract.cameras:
+            raise BadInput(
+                "the tiny policy sees through cameras, but the demonstrations have no images; "
+                "give demonstrations with images, or another --policy"
+            )
         if self.train_encoder:
             return PlainPixels(cameras=contract.cameras)
         fine = contract.cameras if self.fine_cameras is None else self.fine_cameras

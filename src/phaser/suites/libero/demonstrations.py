@@ -7,14 +7,15 @@ the gripper to 0 (close) and 1 (open); the LeRobot ports were made before or aft
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Bool, Float, UInt8
+from jaxtyping import Bool, Float
 
 from phaser.core.demonstration import ActionLayout, Demo, Images
 from phaser.core.errors import BadInput, UnknownName
+from phaser.demos.chosen_frames import KeptImages
 
 STILL = 1e-4
 """OpenVLA's threshold on the norm of the commanded motion."""
@@ -126,19 +127,3 @@ def without_no_ops(demo: Demo) -> Demo:
     return replace(
         demo, actions=demo.actions[kept], states=demo.states[kept], cameras=dict(cameras)
     )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class KeptImages:
-    """Some of a camera's frames, numbered anew; read on demand."""
-
-    images: Images
-    frames: tuple[int, ...]
-
-    def __len__(self) -> int:
-        return len(self.frames)
-
-    def read(self, frames: Sequence[int]) -> UInt8[np.ndarray, "count height width 3"]:
-        if any(not 0 <= frame < len(self) for frame in frames):
-            raise BadInput(f"frames {list(frames)} of {len(self)}; expected 0 to {len(self) - 1}")
-        return self.images.read([self.frames[frame] for frame in frames])

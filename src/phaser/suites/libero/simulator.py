@@ -21,6 +21,7 @@ from phaser.suites.libero.assets import package_folder
 from phaser.suites.libero.controller import FastControl
 from phaser.suites.libero.init_states import init_states
 from phaser.suites.libero.protocol import Protocol
+from phaser.suites.libero.rotations import DOWN
 from phaser.suites.libero.runtime import libero_envs, use_assets
 from phaser.suites.libero.tasks import suite_of
 from phaser.suites.mujoco_library import mujoco
@@ -31,8 +32,6 @@ COLLISION_GEOMS, ARM_GEOMS = 0, 2
 """Groups of geoms: what touches and is never drawn; in fast quality, what the hand cannot see."""
 HAND_CAMERA = "robot0_eye_in_hand"
 BEHIND_THE_HAND = ("mount0_", *(f"robot0_link{k}" for k in range(6)))
-DOWN = np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, -1]])
-"""The hand's axes in the world when it points straight down: the pose that episodes start from."""
 
 
 class Simulator:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import get_args
 
 from phaser.core.contract import Contract
 from phaser.core.demonstration import Demo, Task
 from phaser.core.errors import BadInput, UnknownName
 from phaser.core.folders import cache_folder
 from phaser.core.suite import SPLITS, Suite
+from phaser.demos.held_out import check_heldout_share
 from phaser.demos.lerobot import Dataset, open_dataset
+from phaser.suites.foreign_demos import Observed
 from phaser.suites.frame_hash import require_as_recorded
 from phaser.suites.gl import choose_gl
 from phaser.suites.libero.assets import assets_folder
 from phaser.suites.libero.env import LiberoEnv
+from phaser.suites.libero.given import PUBLISHED, GivenFiles
 from phaser.suites.libero.init_states import init_states
 from phaser.suites.libero.protocol import PROTOCOLS, Protocol
 from phaser.suites.libero.recording import (
@@ -61,6 +66,17 @@ class Libero(Suite):
     seed of a run decides it. None: as they are listed."""
     protocol: Protocol = PROTOCOLS["phaser"]
     recording: LiberoRecording = field(default_factory=LiberoRecording)
+    demonstrations: str | None = None
+    """A folder of published HDF5 files (TASK_demo.hdf5), or of one such folder per suite, in place
+    of recordings of scripted experts; "published": those of phaser libero fetch."""
+    heldout_share: float = 0.1
+    """With such files: the share at the end that only measures; whole demonstrations, at least
+    one."""
+    drop_no_ops: bool = True
+    """With such files: leave out frames without motion, as OpenVLA's recipe does."""
+    observed: Observed = "by-file"
+    """With such files: "before" or "after" action t, when frame t was seen; after it, frame t goes
+    with action t + 1. "by-file": what each file shows."""
     control: Control = "compiled"
     """"robosuite": its own control step in place of ours, which computes the same, faster; "fast":
     the bits of a robosuite that does not compile its controller with numba."""
@@ -75,6 +91,11 @@ class Libero(Suite):
             )
         for task in self.tasks():
             self.horizon(task)
+        check_heldout_share(self.heldout_share)
+        if self.observed not in get_args(Observed):
+            raise UnknownName("observed", self.observed, get_args(Observed))
+        if self.demonstrations not in (None, PUBLISHED):
+            object.__setattr__(self, "demonstrations", os.path.abspath(str(self.demonstrations)))
 
     @property
     def has_simulator(self) -> bool:
@@ -98,13 +119,20 @@ class Libero(Suite):
         return tuple(task_named(name) for name in in_order(names, self.order))
 
     def demos(self, task: Task, split: str) -> tuple[Demo, ...]:
+        if self._given is not None:
+            return self._given.demos(task, split)
         return self._dataset(task, split).demos()
 
     def images_sha256(self, task: Task, split: str) -> str:
         """What the recorded images hash to, so that features are never those of other pixels."""
+        if self._given is not None:
+            return self._given.images_sha256(task, split)
         return self._dataset(task, split).data_sha256()
 
     def missing(self) -> list[Task]:
+        given = self._given
+        if given is not None:
+            return [task for task in self.tasks() if not given.path(task).is_file()]
         return missing_recordings(self.tasks(), self.recorded)
 
     def recorded(self, task: Task, split: str) -> Path:
@@ -112,13 +140,20 @@ class Libero(Suite):
         return self._recording.folder(self.cache, task, split)
 
     def ensure_recorded(self, task: Task, each: Callable[[], None] = lambda: None) -> None:
+        if self._given is not None:
+            self._given.require(task)
+            return
         ensure_recorded(self.cache, task, self._recording, each)
 
     def make_env(self, task: Task) -> LiberoEnv:
-        """A simulator, refused when it would draw other pixels than the recording shows."""
+        """A simulator, refused when it would draw other pixels than the recording shows.
+
+        Of given demonstrations nobody can tell; the contract says so.
+        """
         assets = assets_folder(suite_of(task.name))
         env = LiberoEnv(task, self.protocol, assets=assets, control=self.control)
-        require_as_recorded(self.recorded(task, "train"), lambda: frame_hash(env))
+        if self._given is None:
+            require_as_recorded(self.recorded(task, "train"), lambda: frame_hash(env))
         return env
 
     def horizon(self, task: Task) -> int:
@@ -143,7 +178,21 @@ class Libero(Suite):
             state_scale=STATE_SCALE[protocol.state],
             action=ACTION_NAMES,
             layout=LAYOUT,
-            protocol=protocol.to_json(),
+            protocol=protocol.to_json()
+            | ({} if self._given is None else {"demonstrations": self._given.facts()}),
+        )
+
+    @property
+    def _given(self) -> GivenFiles | None:
+        if self.demonstrations is None:
+            return None
+        return GivenFiles(
+            folder=self.demonstrations,
+            protocol=self.protocol,
+            heldout_share=self.heldout_share,
+            drop_no_ops=self.drop_no_ops,
+            observed=self.observed,
+            cache=self.cache,
         )
 
     @property

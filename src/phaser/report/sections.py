@@ -1,0 +1,41 @@
+"""Parts that several sections of the page have: a frame with a title, words explained, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from phaser.report import provenance, tables
+from phaser.report.summary import Summary
+from phaser.report.svg import element
+
+
+def section(title: str, explanation: str, *content: str) -> str:
+    lead = element("p", escape(explanation), class_="lead")
+    return element("section", element("h2", escape(title)) + lead + "".join(content))
+
+
+def method_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table with one row per method, in which the proposal stands out."""
+    return provenance.table(headings, rows, strong=("phaser",))
+
+
+def glossary(words: Iterable[tuple[str, str]]) -> str:
+    found = (element("dt", escape(term)) + element("dd", escape(text)) for term, text in words)
+    return element("dl", "".join(found))
+
+
+def paired_differences(summary: Summary, meaning: str) -> str:
+    """Every method beside the baselines; nothing where there is no baseline."""
+    headings = tables.difference_headings(summary)
+    if not headings:
+        return ""
+    lead = (
+        f"{meaning} 95 % interval by resampling seeds and tasks; p from flipping the signs of the "
+        "seeds' differences, which cannot fall below 2 / 2ⁿ for n seeds."
+    )
+    return (
+        element("h3", "Paired differences")
+        + element("p", lead, class_="lead")
+        + method_table(headings, tables.difference_rows(summary))
+    )

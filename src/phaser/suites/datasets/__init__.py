@@ -1,0 +1,1 @@
+"""Any datasets on disk as a stream of tasks."""
