@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -20,22 +19,20 @@ from phaser.core.locks import exclusive
 from phaser.core.memory import Memory, PreparedTask
 from phaser.core.streams import Streams
 from phaser.evaluation.matrix import JOINT_ROW
-from phaser.evaluation.messages import Job
-from phaser.evaluation.rollouts import Episode, rollouts
+from phaser.evaluation.rollouts import Episode
 from phaser.evaluation.simulators import Simulators
-from phaser.evaluation.throughput import Throughput
 from phaser.experiments.allocator import keep_freed_memory
 from phaser.experiments.events import (
     Finished,
     Measured,
     Notify,
     Preparing,
-    RolledOut,
     Stepped,
     ignore,
 )
 from phaser.experiments.folder import CellFolder
 from phaser.experiments.kept_frames import KeptFrames, check_filled
+from phaser.experiments.measuring import Measuring
 from phaser.experiments.prepare import Preparation
 from phaser.experiments.resume import Checkpoints
 from phaser.experiments.run import Run
@@ -44,7 +41,6 @@ from phaser.routing.nothing import NoDraw
 from phaser.training.frames import FrameTable
 from phaser.training.learner import PolicyLearner
 from phaser.training.material import TaskMaterial
-from phaser.training.phase_probe import phase_loss_rows
 from phaser.training.policy_sight import sight_of_policy
 from phaser.training.probe import PolicyProbe
 from phaser.training.stream import TaskFinished, TaskStream
@@ -63,7 +59,6 @@ class Cell:
     simulators: Simulators
     """How many there are changes how long a cell takes, never what it finds."""
     frames: FrameTable = field(default_factory=FrameTable)
-    heldout: FrameTable = field(default_factory=FrameTable)
     materials: dict[str, TaskMaterial] = field(default_factory=dict)
     steps_made: int = 0
     """Steps of the task that is being learnt, by this process."""
@@ -94,6 +89,17 @@ class Cell:
             timed=self.checkpoints.spent.noted,
         )
         self.kept = KeptFrames(path=self.folder.path / "memory", run=run)
+        self.measuring = Measuring(
+            run=run,
+            policy=self.policy,
+            tasks=self.tasks,
+            folder=self.folder,
+            checkpoints=self.checkpoints,
+            simulators=self.simulators,
+            streams=self.streams,
+            accelerator=self.learner.accelerator,
+            notify=self.notify,
+        )
 
     def prepare(self, task: Task) -> PreparedTask:
         """Read a task when its turn comes; recorded or encoded now if nobody did before."""
@@ -103,7 +109,7 @@ class Cell:
                 made = self.preparation.material(task, self.run.segmenter_of(task.name))
                 self.checkpoints.check_demonstrations(task.name, made.images_sha256)
                 self.materials[task.name] = made
-                self.heldout.tasks[task.name] = made.heldout.frames
+                self.measuring.heldout[task.name] = made.heldout
             made = self.materials[task.name]
             self.frames.tasks[task.name] = made.train
             if self.run.suite.has_simulator:
@@ -210,9 +216,7 @@ class Cell:
         self.checkpoints.spent.note(**{STEPS: self.steps_made})
         self._save(0, JOINT_ROW)
         last = len(self.tasks) - 1
-        every = self.run.evaluation.rollouts_per_task
-        episodes = self._evaluate(JOINT_ROW, last, {task.name: every for task in self.tasks})
-        self.folder.write_losses(self._losses(JOINT_ROW, last))
+        episodes = self.measuring.after(JOINT_ROW, last)
         self.checkpoints.finish_task(self.folder.weights(0, JOINT_ROW), {})
         self._report(JOINT_ROW, last, loss, episodes)
 
@@ -222,9 +226,7 @@ class Cell:
         spent.note(**{TRANSITIONS: 1, STEPS: self.steps_made})
         self._save(index, name)
         self.folder.add_routing(name, finished)
-        episodes = self._evaluate(name, index, self._rollout_counts(index))
-        with spent.timed("probe_s"):
-            self.folder.write_losses(self._losses(name, index))
+        episodes = self.measuring.after(name, index)
         weights = self.folder.weights(index, name)
         self.checkpoints.write_state(weights, finished.state)
         # The memory comes last: it may make older tasks give way, so what was measured with them
@@ -247,61 +249,6 @@ class Cell:
         self.folder.save_policy(index, name, self.policy)
         self.folder.write_steps(index, name, self.checkpoints.steps)
 
-    def _rollout_counts(self, index: int) -> dict[str, int]:
-        settings = self.run.evaluation
-        learnt = [task.name for task in self.tasks[: index + 1]]
-        if index == len(self.tasks) - 1:
-            return dict.fromkeys(learnt, settings.rollouts_per_task)
-        return dict.fromkeys(learnt, settings.earlier_rollouts) | {
-            learnt[-1]: settings.learnt_rollouts
-        }
-
-    def _evaluate(self, after: str, index: int, counts: dict[str, int]) -> list[Episode]:
-        episodes: list[Episode] = []
-        if self.run.suite.has_simulator:
-            with self.checkpoints.spent.timed("rollout_s"):
-                episodes, throughput = rollouts(
-                    self.policy,
-                    self.run.suite,
-                    self._jobs(counts),
-                    self.streams,
-                    simulators=self.simulators,
-                    finished=self._rolled_out,
-                    actions_per_look=self.run.evaluation.actions_per_look,
-                )
-            self.checkpoints.spent.add("rollout_s", throughput.spent.processor_s)
-            self.checkpoints.spent.note(**throughput.amounts)
-        self.folder.add_episodes(after, index, [task.name for task in self.tasks], episodes)
-        return episodes
-
-    def _jobs(self, counts: dict[str, int]) -> list[Job]:
-        horizons = self.checkpoints.position.horizons
-        return [
-            Job(task=task, env_seed=env_seed, horizon=horizons[task.name])
-            for task in self.tasks
-            if counts.get(task.name)
-            for env_seed in self.run.suite.evaluation_seeds(counts[task.name])
-        ]
-
-    def _losses(self, after: str, index: int) -> list[dict[str, Any]]:
-        learnt = self.tasks if after == JOINT_ROW else self.tasks[: index + 1]
-        return phase_loss_rows(
-            {
-                place: self.materials[task.name].heldout
-                for place, task in enumerate(learnt)
-                if task.name in self.materials
-            },
-            PolicyLearner(
-                policy=self.policy,
-                frames=self.heldout,
-                fit=self.run.fit,
-                streams=self.streams,
-                accelerator=self.learner.accelerator,
-            ).frame_losses,
-            after=after,
-            after_index=index,
-        )
-
     def _report(self, after: str, index: int, loss: float, episodes: Sequence[Episode]) -> None:
         counts: dict[str, tuple[int, int]] = {}
         for episode in episodes:
@@ -314,19 +261,6 @@ class Cell:
         self.steps_made += 1
         if step % 10 == 0 or step == steps:
             self.notify(Stepped(step=step, steps=steps, loss=loss))
-
-    def _rolled_out(self, episode: Episode, throughput: Throughput) -> None:
-        self.notify(
-            RolledOut(
-                task=episode.task,
-                success=episode.success,
-                episodes=throughput.episodes,
-                planned=throughput.planned,
-                episodes_per_s=throughput.episodes_per_s,
-                seconds_left=throughput.seconds_left,
-                shares=throughput.shares,
-            )
-        )
 
 
 def run_cell(

@@ -1,0 +1,119 @@
+"""What is measured after a task: rollouts in the simulator, and the held-out loss of every phase."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from accelerate import Accelerator
+
+from phaser.core.demonstration import Task
+from phaser.core.policy import Policy
+from phaser.core.streams import Streams
+from phaser.evaluation.matrix import JOINT_ROW
+from phaser.evaluation.messages import Job
+from phaser.evaluation.rollouts import Episode, rollouts
+from phaser.evaluation.simulators import Simulators
+from phaser.evaluation.throughput import Throughput
+from phaser.experiments.events import Notify, RolledOut
+from phaser.experiments.folder import CellFolder
+from phaser.experiments.resume import Checkpoints
+from phaser.experiments.run import Run
+from phaser.training.frames import FrameTable
+from phaser.training.learner import PolicyLearner
+from phaser.training.phase_probe import HeldoutPhases, phase_loss_rows
+
+
+@dataclass(kw_only=True, eq=False)
+class Measuring:
+    """Measures one policy and writes what it finds into the folder of its cell."""
+
+    run: Run
+    policy: Policy
+    tasks: tuple[Task, ...]
+    folder: CellFolder
+    checkpoints: Checkpoints
+    simulators: Simulators
+    streams: Streams
+    accelerator: Accelerator
+    notify: Notify
+    heldout: dict[str, HeldoutPhases] = field(default_factory=dict)
+    """By task; a task whose demonstrations are gone has none."""
+
+    def after(self, stage: str, index: int) -> list[Episode]:
+        """Measure after a task, or after the joint training of all; rollouts come first."""
+        counts = self._counts(stage, index)
+        episodes = self._rollouts(counts)
+        names = [task.name for task in self.tasks]
+        self.folder.add_episodes(stage, index, names, episodes)
+        with self.checkpoints.spent.timed("probe_s"):
+            self._losses(stage, index)
+        return episodes
+
+    def _counts(self, stage: str, index: int) -> dict[str, int]:
+        """Rollouts of each task: the task itself in full, the earlier ones as asked for."""
+        settings = self.run.evaluation
+        learnt = [task.name for task in self.tasks[: index + 1]]
+        if stage == JOINT_ROW or index == len(self.tasks) - 1:
+            return dict.fromkeys(learnt, settings.rollouts_per_task)
+        return dict.fromkeys(learnt, settings.earlier_rollouts) | {
+            learnt[-1]: settings.learnt_rollouts
+        }
+
+    def _rollouts(self, counts: Mapping[str, int]) -> list[Episode]:
+        if not self.run.suite.has_simulator:
+            return []
+        spent = self.checkpoints.spent
+        with spent.timed("rollout_s"):
+            episodes, throughput = rollouts(
+                self.policy,
+                self.run.suite,
+                self._jobs(counts),
+                self.streams,
+                simulators=self.simulators,
+                finished=self._rolled_out,
+                actions_per_look=self.run.evaluation.actions_per_look,
+            )
+        spent.add("rollout_s", throughput.spent.processor_s)
+        spent.note(**throughput.amounts)
+        return episodes
+
+    def _jobs(self, counts: Mapping[str, int]) -> list[Job]:
+        horizons = self.checkpoints.position.horizons
+        return [
+            Job(task=task, env_seed=env_seed, horizon=horizons[task.name])
+            for task in self.tasks
+            if counts.get(task.name)
+            for env_seed in self.run.suite.evaluation_seeds(counts[task.name])
+        ]
+
+    def _losses(self, stage: str, index: int) -> None:
+        learnt: Sequence[Task] = self.tasks if stage == JOINT_ROW else self.tasks[: index + 1]
+        known = {
+            place: self.heldout[task.name]
+            for place, task in enumerate(learnt)
+            if task.name in self.heldout
+        }
+        learner = PolicyLearner(
+            policy=self.policy,
+            frames=FrameTable({name: one.frames for name, one in self.heldout.items()}),
+            fit=self.run.fit,
+            streams=self.streams,
+            accelerator=self.accelerator,
+        )
+        self.folder.write_losses(
+            phase_loss_rows(known, learner.frame_losses, after=stage, after_index=index)
+        )
+
+    def _rolled_out(self, episode: Episode, throughput: Throughput) -> None:
+        self.notify(
+            RolledOut(
+                task=episode.task,
+                success=episode.success,
+                episodes=throughput.episodes,
+                planned=throughput.planned,
+                episodes_per_s=throughput.episodes_per_s,
+                seconds_left=throughput.seconds_left,
+                shares=throughput.shares,
+            )
+        )
