@@ -1,4 +1,4 @@
-"""What is measured after a task: rollouts in the simulator, and the held-out loss of every phase."""
+"""Measuring after a task: rollouts in the simulator, and the held-out loss of every phase."""
 
 from __future__ import annotations
 
