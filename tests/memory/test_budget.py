@@ -1,5 +1,7 @@
 """One budget for a memory: per task, per phase or in total, in frames or in encoded bytes."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -144,7 +146,7 @@ def test_what_stays_of_an_even_memory_is_even_and_of_a_herded_one_its_prefix():
     )
     progress = sorted(ref.frame for ref in frames_of(even[-1].memory.by_task()["task-0"]))
     assert len(progress) == 16
-    gaps = [b - a for a, b in zip(progress, progress[1:], strict=False)]
+    gaps = [b - a for a, b in pairwise(progress)]
     assert max(gaps) <= 2 * 59 / 16
     first = prepared_task("task-0", lengths=(20, 9, 30), seed=0)
     assert sorted(frames_of(herded[-1].memory.by_task()["task-0"])) == sorted(
