@@ -1,6 +1,7 @@
 """Tests check array shapes at run time and keep to a cache folder of their own."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,10 @@ from jaxtyping import install_import_hook
 # Before phaser is first imported: annotations of the algorithm's layers become checks.
 _CHECKED = ("core", "demos", "phases", "memory", "routing", "methods", "evaluation")
 install_import_hook([f"phaser.{layer}" for layer in _CHECKED], "beartype.beartype")
+
+# Before the tables are first looked at: the made-up suite adds itself as an installed package does,
+# by the entry point in its dist-info.
+sys.path.append(str(Path(__file__).parent / "faults"))
 
 # A busy machine is no defect: examples are bounded by number, never by time.
 settings.register_profile("phaser", deadline=None)

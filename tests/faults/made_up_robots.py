@@ -13,6 +13,7 @@ import numpy as np
 from phaser.core.demonstration import Task
 from phaser.core.errors import UnknownName
 from phaser.core.policy import Observation
+from phaser.core.suite import Env, Suite
 from phaser.evaluation.messages import Job
 
 TASKS = tuple(Task(name=name, instruction=f"{name} the cup") for name in ("push", "lift", "turn"))
@@ -21,7 +22,7 @@ HORIZON, UNLUCKY = 40, ("lift", 2, 9)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Robots:
+class Robots(Suite):
     """`trouble` happens so many `times` in all processes together; they count in `folder`."""
 
     folder: Path
@@ -53,7 +54,7 @@ class Robots:
         ]
 
 
-class Robot:
+class Robot(Env):
     """Whether it succeeds hangs on every bit of every action."""
 
     def __init__(self, task, suite):
