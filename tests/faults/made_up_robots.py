@@ -10,13 +10,24 @@ from pathlib import Path
 
 import numpy as np
 
-from phaser.core.demonstration import Task
+from phaser.core.contract import Contract
+from phaser.core.demonstration import ActionLayout, Task
 from phaser.core.errors import UnknownName
 from phaser.core.policy import Observation
 from phaser.core.suite import Env, Suite
 from phaser.evaluation.messages import Job
 
 TASKS = tuple(Task(name=name, instruction=f"{name} the cup") for name in ("push", "lift", "turn"))
+CONTRACT = Contract(
+    suite="robots",
+    cameras=("top",),
+    image_size=(4, 4),
+    state=("x", "y"),
+    state_centre=(0.0, 0.0),
+    state_scale=(1.0, 1.0),
+    action=("dx", "dy"),
+    layout=ActionLayout(motion=(0, 1), gripper=()),
+)
 HORIZON, UNLUCKY = 40, ("lift", 2, 9)
 """The task, initial state and step at which there is trouble."""
 
@@ -29,6 +40,19 @@ class Robots(Suite):
     trouble: str = ""
     times: int = 1
     step_s: float = 0.0
+    order: str = "default"
+
+    @property
+    def contract(self):
+        return CONTRACT
+
+    @property
+    def cache(self):
+        return self.folder
+
+    @property
+    def has_simulator(self):
+        return True
 
     def tasks(self):
         return TASKS
