@@ -36,7 +36,7 @@ HIDDEN = {
 """Fields that other flags, the name of the method or the environment decide."""
 
 _FRAME = re.compile(r"[╭╮╰╯│─]+|-{5,}")
-_FIRST_SECTION = re.compile(r"\W*(method|suite) options")
+_FIRST_SECTION = re.compile(r"\W*(method[.\w]*|suite) options")
 
 
 def overridden(

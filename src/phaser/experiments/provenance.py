@@ -15,6 +15,7 @@ from phaser import __version__
 from phaser.experiments.presets import PRESETS
 from phaser.experiments.run import Run, settings_of
 from phaser.experiments.settings_files import KIND
+from phaser.memory.budget import Budget
 from phaser.methods.table import METHODS
 
 BUDGET_FLAGS = {
@@ -62,7 +63,8 @@ def command_of(run: Run) -> str:
         return shlex.join([*words, "--from", "run.json"])
     start = replace(PRESETS[run.preset].make(), seed=run.seed).with_method(METHODS[name])
     if run.budget is not None:
-        start = start.with_budget(run.budget)
+        # The floor has no flag of that group, so it counts as a setting that differs.
+        start = start.with_budget(replace(run.budget, floor=Budget().floor))
     before, after = _leaves(settings_of(start)), _leaves(settings_of(run))
     changed = {path: after[path] for path in after if before.get(path, ...) != after[path]}
     if any(path.rpartition(".")[2] == KIND for path in changed):
