@@ -25,8 +25,8 @@ RULES = [Uniform(), Routed(), Routed(weigh_by_size=True), ByLoss(), ByLoss(level
 def memory_of(keep, num_frames):
     memory = Memory()
     for seed, name in enumerate(("first", "second")):
-        stream = Streams(0).named("keep", name)
-        memory = memory.with_buckets(keep.select(prepared_task(name, seed=seed), num_frames, stream))
+        task, stream = prepared_task(name, seed=seed), Streams(0).named("keep", name)
+        memory = memory.with_buckets(keep.select(task, num_frames, stream))
     return memory
 
 
