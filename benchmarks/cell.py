@@ -12,11 +12,11 @@ from torch.nn import functional as F
 from benchmarks.timing import best_cpu_ms, print_ratios
 from phaser.core.streams import Streams
 from phaser.experiments.allocator import keep_freed_memory
-from phaser.policies.tiny import Tiny, TinyPolicy
-from phaser.suites import rendering
+from phaser.policies.tiny.policy import TinyBatch, TinyPolicy
+from phaser.policies.tiny.settings import Tiny
+from phaser.suites.metaworld import rendering
 from phaser.suites.metaworld.env import MetaWorldEnv
 from phaser.suites.metaworld.suite import MetaWorld
-from phaser.training.batch import Batch
 
 BATCH_SIZE = 64
 
@@ -110,9 +110,9 @@ def _policy(suite: MetaWorld, *, broadcast: bool) -> TinyPolicy:
     return policy
 
 
-def _batch(policy: TinyPolicy) -> Batch:
+def _batch(policy: TinyPolicy) -> TinyBatch:
     sizes = {"fine": (40, 12, 12), "coarse": (112, 6, 6)}
-    return Batch(
+    return TinyBatch(
         inputs={
             name: torch.randn(BATCH_SIZE, *sizes[name.rsplit("_", 1)[1]]).half()
             for name in policy.trunk.readers
@@ -121,10 +121,12 @@ def _batch(policy: TinyPolicy) -> Batch:
         language=torch.randn(BATCH_SIZE, 384),
         actions=torch.randn(BATCH_SIZE, 8, 4),
         valid=torch.ones(BATCH_SIZE, 8, dtype=torch.bool),
+        places=None,
+        num_places=None,
     )
 
 
-def _step(policy: TinyPolicy, batch: Batch):
+def _step(policy: TinyPolicy, batch: TinyBatch):
     optimizer = torch.optim.AdamW(policy.parameters(), fused=True)
     noise = Streams(0).named("noise")
 

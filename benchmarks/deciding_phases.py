@@ -55,7 +55,7 @@ def _groups(runs: Iterable[RunResult]) -> dict[tuple[str, str], list[RunResult]]
     groups: dict[tuple[str, str], list[RunResult]] = defaultdict(list)
     for run in runs:
         for task in run.tasks[:-1]:
-            groups[task, f"{run.preset} {run.order} {run.frames_per_task}"].append(run)
+            groups[task, f"{run.preset} {run.order} {run.budget}"].append(run)
     return {key: group for key, group in groups.items() if len(group) >= FEWEST_RUNS}
 
 

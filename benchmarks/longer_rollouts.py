@@ -41,7 +41,8 @@ def counts(name: str, folder: Path) -> dict[str, object]:
     run = replace(preset(name), seed=about["seed"])
     streams, suite = Streams(run.seed), run.suite
     policy = run.policy.build(suite.contract, streams.named("weights"))
-    policy.load_state_dict(load_file(sorted((folder / "checkpoints").glob("*.safetensors"))[-1]))
+    weights = sorted((folder / "checkpoints").glob("*.safetensors"))[-1]
+    policy.load_trained_state(load_file(weights))
     policy.eval()
     horizon = {task.name: suite.horizon(task) for task in suite.tasks()}
     jobs = [

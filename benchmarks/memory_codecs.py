@@ -23,15 +23,17 @@ from phaser.core.demonstration import Demo, FrameRef, Task
 from phaser.core.memory import Memory
 from phaser.core.streams import Streams
 from phaser.experiments.allocator import keep_freed_memory
-from phaser.experiments.learner import PolicyLearner
-from phaser.experiments.prepare import TaskMaterial, material
+from phaser.experiments.prepare import Preparation
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run
 from phaser.memory.codecs import ImageCodec
 from phaser.methods.table import METHODS
-from phaser.policies.tiny import TinyPolicy
+from phaser.policies.tiny.policy import TinyPolicy
 from phaser.routing.nothing import NoDraw
 from phaser.training.frames import FrameTable, TaskFrames
+from phaser.training.learner import PolicyLearner
+from phaser.training.material import TaskMaterial
+from phaser.training.probe import PolicyProbe
 
 RAW, PNG = "raw", "png"
 LOSSLESS, LOSSY = (PNG, "webp-lossless"), ("jpeg:95", "jpeg:75", "webp:95", "webp:75", "webp:25")
@@ -124,7 +126,10 @@ class Pair:
     def of(cls, run: Run, tasks: Sequence[Task]) -> "Pair":
         streams = Streams(run.seed)
         policy = run.policy.build(run.suite.contract, streams.named("weights"))
-        past, current = (material(run, task, policy) for task in tasks)
+        preparation = Preparation.of(
+            run.suite, run.policy, run.encoders, chunk_length=policy.contract["chunk_length"]
+        )
+        past, current = (preparation.material(task, run.segmenter_of(task.name)) for task in tasks)
         name = past.prepared.task.name
         learner = PolicyLearner(
             policy=policy,
@@ -133,11 +138,10 @@ class Pair:
             streams=streams,
             accelerator=Accelerator(cpu=True),
         )
-        nothing = NoDraw().for_task(
-            Memory(), past.prepared, streams.named("draw"), learner.probe(past.prepared)
-        )
+        probe = PolicyProbe(learner=learner, task=name)
+        nothing = NoDraw().for_task(Memory(), past.prepared, streams.named("draw"), probe)
         learner.learn(past.prepared, nothing)
-        weights = {name: value.clone() for name, value in policy.state_dict().items()}
+        weights = {name: value.clone() for name, value in policy.trained_state().items()}
         return cls(
             learner=learner,
             past=past,
@@ -149,40 +153,40 @@ class Pair:
         """Held-out loss of the first task after the second, rehearsed through the codec."""
         memory = self._kept(num_frames)
         learner, name = self.learner, self.past.prepared.task.name
-        learner.policy.load_state_dict(self.learnt)
+        learner.policy.load_trained_state(self.learnt)
         learner.frames.tasks[name] = self._through(codec, memory)
-        draw = learner.streams.named("draw", self.current.prepared.task.name)
-        sampler = METHODS["phaser"].draw.for_task(
-            memory, self.current.prepared, draw, learner.probe(self.current.prepared)
-        )
-        learner.learn(self.current.prepared, sampler)
-        unseen = replace(learner, frames=FrameTable({name: self.past.heldout}))
-        return float(unseen.frame_losses(self.past.heldout.refs(name)).mean())
+        current = self.current.prepared
+        draw = learner.streams.named("draw", current.task.name)
+        probe = PolicyProbe(learner=learner, task=current.task.name)
+        sampler = METHODS["phaser"].draw.for_task(memory, current, draw, probe)
+        learner.learn(current, sampler)
+        heldout = self.past.heldout.frames
+        unseen = replace(learner, frames=FrameTable({name: heldout}))
+        return float(unseen.frame_losses(heldout.refs(name)).mean())
 
     def _kept(self, num_frames: int) -> Memory:
         task = self.past.prepared
-        keep = replace(METHODS["phaser"].keep, frames_per_task=num_frames)
         stream = self.learner.streams.named("keep", task.task.name)
-        return Memory(tuple(keep.select(task, stream)))
+        return Memory(tuple(METHODS["phaser"].keep.select(task, num_frames, stream)))
 
     def _through(self, codec: str, memory: Memory) -> TaskFrames:
         """The first task's frames, the kept ones as the policy sees them after the codec."""
         if codec == RAW:
             return self.past.train
-        inputs = {name: np.array(rows) for name, rows in self.past.train.inputs.items()}
+        images = {name: np.array(rows) for name, rows in self.past.train.images.items()}
         demos = {demo.index: demo for demo in self.past.prepared.demos}
         for ref in (ref for bucket in memory.buckets for ref in bucket.frames):
             seen = _seen(self.learner.policy, demos[ref.demo], ref, ImageCodec.parse(codec))
             for name, rows in seen.items():
-                inputs[name][self.past.train.row(ref)] = rows[0]
-        return replace(self.past.train, inputs=inputs)
+                images[name][self.past.train.row(ref)] = rows[0]
+        return replace(self.past.train, images=images)
 
 
 def _seen(
     policy: TinyPolicy, demo: Demo, ref: FrameRef, codec: ImageCodec
 ) -> dict[str, np.ndarray]:
     images = {name: camera.read([ref.frame]) for name, camera in demo.cameras.items()}
-    return policy.frame_inputs({name: _coded(one[0], codec)[None] for name, one in images.items()})
+    return policy.front_end({name: _coded(one[0], codec)[None] for name, one in images.items()})
 
 
 def _coded(pixels: np.ndarray, codec: ImageCodec) -> np.ndarray:

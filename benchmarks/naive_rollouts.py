@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.control_step import compiled_controller
-from phaser.core.ports import Observation, Policy
+from phaser.core.policy import Actor, Observation
 from phaser.core.streams import Streams
 from phaser.evaluation.messages import Job
 from phaser.suites.libero.assets import assets_folder, package_folder
@@ -111,7 +111,7 @@ class NaiveLibero:
 
 
 def naive_rollouts(
-    policy: Policy, world: NaiveMetaWorld | NaiveLibero, jobs: list[Job], streams: Streams
+    policy: Actor, world: NaiveMetaWorld | NaiveLibero, jobs: list[Job], streams: Streams
 ) -> int:
     """One episode after the other; how many were solved."""
     successes = 0

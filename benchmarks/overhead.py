@@ -20,23 +20,25 @@ import torch
 
 from benchmarks.interleaved import Ratio, seconds_per_call
 from benchmarks.overhead_backbone import Backbone
-from benchmarks.overhead_cases import Case, Stream
+from benchmarks.overhead_cases import BUDGET, Case, Stream
 from benchmarks.overhead_estimate import estimate
 from benchmarks.overhead_memory import bytes_on_disk, most_bytes
 from benchmarks.overhead_shapes import TINY
 from benchmarks.overhead_tables import estimate_tables, policy_table, targets
 from benchmarks.overhead_turns import Turn, share_one_heap, take_turns
+from phaser.core.ports import Segmenter
 from phaser.core.streams import Streams
 from phaser.experiments.allocator import keep_freed_memory
 from phaser.experiments.kept_frames import KeptFrames
-from phaser.experiments.prepare import TaskMaterial, material
+from phaser.experiments.prepare import Preparation
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run
 from phaser.methods.method import Method
 from phaser.methods.table import METHODS, method
-from phaser.policies.tiny import Tiny
+from phaser.policies.tiny.settings import Tiny
 from phaser.routing.prototypes import prototypes
 from phaser.training.fit import Fit
+from phaser.training.material import TaskMaterial
 
 BASELINE, AGAIN = "er", "er again"
 SOME_METHODS = ("er", "phaser", "mir")
@@ -126,17 +128,17 @@ def measure(
 ) -> dict[str, Any]:
     run = preset("metaworld-10")
     say("recordings, features and phases")
-    policy = _tiny(run, "regression")
+    preparation = Preparation.of(run.suite, run.policy, run.encoders, chunk_length=8)
     made = {
-        boundaries: [material(_cut(run, boundaries), task, policy) for task in run.suite.tasks()]
-        for boundaries in dict.fromkeys(one.boundaries for one in methods.values())
+        segmenter: [preparation.material(task, segmenter) for task in run.suite.tasks()]
+        for segmenter in dict.fromkeys(one.segmenter for one in methods.values())
     }
     say("what is stored")
     stored = stored_bytes(run, methods, made)
-    streams = {boundaries: _stream(some) for boundaries, some in made.items()}
+    streams = {segmenter: _stream(some) for segmenter, some in made.items()}
     return {
         "rounds": rounds,
-        "phases_ms": phases_ms(run, made[methods[BASELINE].boundaries][-1]),
+        "phases_ms": phases_ms(run, made[methods[BASELINE].segmenter][-1]),
         "policies": [
             measured(SUBJECTS[name], run, methods, streams, stored, rounds=rounds)
             for name in policies
@@ -148,18 +150,18 @@ def measured(
     subject: Subject,
     run: Run,
     methods: Mapping[str, Method],
-    streams: Mapping[str, Stream],
+    streams: Mapping[Segmenter, Stream],
     stored: Mapping[str, int],
     *,
     rounds: int,
 ) -> dict[str, Any]:
-    """One policy with every method that it is measured with; streams by how phases are carried."""
+    """One policy with every method that it is measured with; streams by their segmenters."""
     policy, fit = subject.build(run), subject.fit
     names = [name for name in methods if name in subject.methods]
 
     say(f"{subject.title}: memory")
     cases = {
-        name: Case.of(name, methods[name], streams[methods[name].boundaries], policy, fit)
+        name: Case.of(name, methods[name], streams[methods[name].segmenter], policy, fit)
         for name in names
     }
     # The same work twice shows what the measurement itself cannot tell apart.
@@ -180,7 +182,7 @@ def measured(
             "transition_ms": transitions[name],
             "peak_bytes": peaks[name] - peaks[BASELINE],
             "memory_bytes": stored[name],
-            "penalty_bytes": bytes_on_disk(one.left),
+            "penalty_bytes": bytes_on_disk(one.state),
         }
         for name, one in cases.items()
     ]
@@ -228,19 +230,19 @@ def transition_ms(cases: Mapping[str, Case]) -> dict[str, float]:
 
 
 def stored_bytes(
-    run: Run, methods: Mapping[str, Method], made: Mapping[str, Sequence[TaskMaterial]]
+    run: Run, methods: Mapping[str, Method], made: Mapping[Segmenter, Sequence[TaskMaterial]]
 ) -> dict[str, int]:
     """All files of the memory after the earlier tasks; methods that keep alike store alike."""
     known: dict[object, int] = {}
     found = {}
     for name, one in methods.items():
-        rule = (one.keep, one.boundaries, one.joint)
+        rule = (one.keep, one.segmenter, one.joint)
         if rule not in known:
             with tempfile.TemporaryDirectory() as folder:
-                kept = KeptFrames(path=Path(folder) / "memory", run=run.with_method(name, one))
-                for task in () if one.joint else made[one.boundaries][:-1]:
+                kept = KeptFrames(path=Path(folder) / "memory", run=run.with_method(one))
+                for task in () if one.joint else made[one.segmenter][:-1]:
                     stream = Streams(0).named("keep", task.prepared.task.name)
-                    kept.add(task, one.keep.select(task.prepared, stream))
+                    kept.add(task, BUDGET.keep(one.keep, task.prepared, stream=stream))
                 files = [path for path in Path(folder).rglob("*") if path.is_file()]
                 known[rule] = sum(path.stat().st_size for path in files)
         found[name] = known[rule]
@@ -270,10 +272,6 @@ def say(text: str) -> None:
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
     elif "round" not in text or text.split()[-3].endswith("0"):
         print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
-
-
-def _cut(run: Run, boundaries: str) -> Run:
-    return replace(run, segmenter=replace(run.segmenter, boundaries=boundaries))
 
 
 def _stream(made: Sequence[TaskMaterial]) -> Stream:

@@ -4,15 +4,18 @@ At a tiny size it is trained like any policy; at a real size it lives on torch's
 operations are counted and nothing is computed. Norms and activations are simplified.
 """
 
+from functools import cache
 from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from benchmarks.bare_policy import BarePolicy
 from benchmarks.overhead_shapes import Blocks, Shape
 from phaser.core.streams import Stream
-from phaser.training.batch import Batch
+from phaser.encoders.minilm import MiniLM
+from phaser.policies.tiny.policy import TinyBatch
 
 
 class Adapted(nn.Module):
@@ -150,7 +153,7 @@ class FlowHead(nn.Module):
         return self.out(F.relu(self.mixed(self.wide(tokens))))
 
 
-class Backbone(nn.Module):
+class Backbone(BarePolicy):
     """Call it with a batch for per-sample losses, as the learner does with any policy."""
 
     def __init__(self, shape: Shape) -> None:
@@ -166,7 +169,7 @@ class Backbone(nn.Module):
         seen = shape.merged * sum(tower.width for tower in shape.towers)
         widths = [seen, *shape.projector, width]
         self.projector = nn.ModuleList(linear(*pair, rank) for pair in pairwise(widths))
-        self.words = nn.Linear(shape.text_size, width).requires_grad_(False)
+        self.reading = nn.Linear(shape.text_size, width).requires_grad_(False)
         self.state = (
             nn.Sequential(nn.Linear(shape.state_size, width), nn.GELU(), nn.Linear(width, width))
             if shape.state_size
@@ -178,20 +181,23 @@ class Backbone(nn.Module):
         )
         self.head = RegressionHead(shape) if shape.flow is None else FlowHead(shape, shape.flow)
 
-    def forward(self, batch: Batch, noise: Stream) -> Tensor:
+    def words(self, instruction: str) -> Tensor:
+        return _embedded(instruction)
+
+    def forward(self, batch: TinyBatch, noise: Stream) -> Tensor:
         """Mean action error of each sample over the valid part of its chunk."""
         errors = self.head.errors(self._hidden(batch), batch.actions, noise).mean(2)
         return (errors * batch.valid).sum(1) / batch.valid.sum(1)
 
-    def features(self, batch: Batch) -> Tensor:
+    def features(self, batch: TinyBatch) -> Tensor:
         """What the head reads of each sample."""
         return self._hidden(batch).flatten(1)
 
-    def outputs(self, batch: Batch) -> Tensor:
+    def outputs(self, batch: TinyBatch) -> Tensor:
         """The chunk for each sample, with gradients; of the flow head the one from zero noise."""
         return self.head.sample(self._hidden(batch), batch.actions)
 
-    def _hidden(self, batch: Batch) -> Tensor:
+    def _hidden(self, batch: TinyBatch) -> Tensor:
         size = len(batch.actions)
         parts = [self._seen(batch), self._words(batch)]
         if self.state is not None:
@@ -202,10 +208,10 @@ class Backbone(nn.Module):
             tokens = block(tokens)
         return tokens[:, -self.shape.slots :] if self.shape.slots else tokens
 
-    def _words(self, batch: Batch) -> Tensor:
-        return self.words(batch.language.unflatten(1, (-1, self.shape.text_size)))
+    def _words(self, batch: TinyBatch) -> Tensor:
+        return self.reading(batch.language.unflatten(1, (-1, self.shape.text_size)))
 
-    def _seen(self, batch: Batch) -> Tensor:
+    def _seen(self, batch: TinyBatch) -> Tensor:
         """Tokens of all cameras, one camera after the other."""
         maps = [batch.inputs[f"{camera}_coarse"] for camera in self.shape.cameras]
         patches = torch.stack(maps, 1).flatten(0, 1).flatten(2).transpose(1, 2).float()
@@ -223,3 +229,8 @@ class Backbone(nn.Module):
     @property
     def projector_inputs(self) -> int:
         return self.shape.merged * sum(tower.width for tower in self.shape.towers)
+
+
+@cache
+def _embedded(instruction: str) -> Tensor:
+    return torch.from_numpy(MiniLM().encode([instruction])[0])

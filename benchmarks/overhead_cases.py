@@ -3,48 +3,58 @@
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from accelerate import Accelerator
 
 from benchmarks.overhead_turns import SilentProbe, TimedProbe, Turn
 from phaser.core.memory import Memory, PreparedTask
-from phaser.core.ports import MeasuringSampler, Probe, Sampler
+from phaser.core.ports import Draw, Probe, Sampler
+from phaser.core.streams import Stream as Numbers
 from phaser.core.streams import Streams
-from phaser.experiments.learner import PolicyLearner
+from phaser.memory.budget import Budget
 from phaser.methods.method import Method
-from phaser.methods.penalty import Left, Penalty
-from phaser.training.fit import Fit, Progress
+from phaser.methods.penalty import Penalty
+from phaser.training.fit import Fit
 from phaser.training.frames import FrameTable, TaskFrames
-from phaser.training.stream import learn_stream
+from phaser.training.learner import PolicyLearner, Progress
+from phaser.training.probe import PolicyProbe
+from phaser.training.stream import MethodState, TaskStream
+
+BUDGET = Budget()
 
 
 @dataclass(eq=False)
 class Pause:
-    """A learner (`training.stream.Learner`) that trains nothing and notes what it would train.
+    """A learner that trains nothing and notes what it would train; the rest is another's.
 
     So the shipped stream does all that happens between two tasks, whatever a rule asks for.
     """
 
     learner: PolicyLearner
-    asked: Probe | None = None
     sampler: Sampler | None = None
     penalty: Penalty | None = None
 
-    @property
-    def policy(self) -> torch.nn.Module:
-        return self.learner.policy
-
-    @property
-    def frames(self) -> FrameTable:
-        return self.learner.frames
-
-    def probe(self, task: PreparedTask) -> Probe:
-        return self.asked or self.learner.probe(task)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.learner, name)
 
     def learn(self, task: PreparedTask, sampler: Sampler, penalty: Penalty) -> float:
         self.sampler, self.penalty = sampler, penalty
         return 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asking(Draw):
+    """A rule whose samplers ask another probe than the stream's own."""
+
+    draw: Draw
+    probe: Probe
+
+    def for_task(
+        self, memory: Memory, task: PreparedTask, stream: Numbers, probe: Probe
+    ) -> Sampler:
+        return self.draw.for_task(memory, task, stream, self.probe)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -73,7 +83,7 @@ class Case:
     policy: torch.nn.Module
     fit: Fit
     memory: Memory
-    left: Left
+    state: MethodState
 
     @classmethod
     def of(
@@ -87,12 +97,12 @@ class Case:
             policy=copy.deepcopy(policy),
             fit=fit,
             memory=Memory(),
-            left={},
+            state=MethodState(),
         )
         if method.joint or not stream.past:
             return case
-        *_, last = learn_stream(stream.past, Pause(case.learner()), method, case.streams)
-        return replace(case, memory=last.memory, left=last.left)
+        *_, last = case.task_stream(Pause(case.learner()), method)(stream.past)
+        return replace(case, memory=last.memory, state=last.state)
 
     def afresh(self) -> "Case":
         """The same with a policy of its own."""
@@ -112,17 +122,16 @@ class Case:
             progress=progress,
         )
 
-    def paused(self, learner: PolicyLearner, probe: Probe | None = None) -> "Pause":
+    def task_stream(self, pause: Pause, method: Method) -> TaskStream:
+        return TaskStream(learner=pause, method=method, budget=BUDGET, streams=self.streams)
+
+    def paused(self, learner: PolicyLearner, probe: Probe | None = None) -> Pause:
         """All that is done once for the last task beside training it, and what it would train."""
-        pause = Pause(learner, probe)
-        [_] = learn_stream(
-            [self.stream.current],
-            pause,
-            self.method,
-            self.streams,
-            memory=self.memory,
-            left=self.left,
-        )
+        pause, method = Pause(learner), self.method
+        if probe is not None:
+            method = replace(method, draw=Asking(draw=method.draw, probe=probe))
+        learn = self.task_stream(pause, method)
+        [_] = learn([self.stream.current], memory=self.memory, state=self.state)
         return pause
 
     def transition(self) -> Callable[[], object] | None:
@@ -138,22 +147,19 @@ class Case:
             turn.probe.forget()
         learnt = self.stream.tasks if self.method.joint else [task]
         names = [one.task.name for one in learnt]
-        return lambda: self.fit(
-            self.policy,
-            current=[ref for name in names for ref in self.stream.frames[name].refs(name)],
-            sampler=pause.sampler,
-            penalty=pause.penalty,
-            frames=learner.frames,
-            streams=self.streams,
+        # The loop itself: a joint method would make so many steps for each of its tasks.
+        return lambda: learner._train(
+            [ref for name in names for ref in self.stream.frames[name].refs(name)],
+            pause.sampler,
+            pause.penalty,
             name=task.task.name,
-            accelerator=learner.accelerator,
-            num_steps=steps,
-            progress=turn,
+            steps=steps,
         )
 
     def turn(self, *, steps: int) -> Turn:
         """The same, one step at a time."""
-        turn = Turn(TimedProbe(self.learner().probe(self.stream.current)))
+        probe = PolicyProbe(learner=self.learner(), task=self.stream.current.task.name)
+        turn = Turn(TimedProbe(probe))
         turn.start(self.learning(steps=steps, turn=turn))
         return turn
 
@@ -164,6 +170,6 @@ class Case:
         probe.calls = 0
         for step in range(self.fit.steps_per_task):
             sampler.next(self.fit.num_rehearsed, step)
-            if isinstance(sampler, MeasuringSampler) and step + 1 < self.fit.steps_per_task:
+            if step + 1 < self.fit.steps_per_task:
                 sampler.after_step(step)
         return probe.calls

@@ -18,7 +18,7 @@ from benchmarks.overhead_passes import Counted, Counts, counted
 from benchmarks.overhead_shapes import REAL, Shape
 from phaser.core.streams import Streams
 from phaser.methods.method import Method
-from phaser.training.batch import Batch
+from phaser.policies.tiny.policy import TinyBatch
 
 BATCH_SIZE = 4
 """Two current and two rehearsed frames per device, the paper's batch."""
@@ -50,7 +50,7 @@ def size_of(shape: Shape) -> Size:
     )
 
 
-def flops(policy: nn.Module, frame: Batch) -> dict[tuple[str, str], float]:
+def flops(policy: nn.Module, frame: TinyBatch) -> dict[tuple[str, str], float]:
     """Operations of one frame, forward and backward; a product and a sum are two."""
     found: dict[tuple[str, str], float] = {}
     for asked in ASKED:
@@ -101,16 +101,16 @@ def total(counts: Counts, size: Size) -> float:
     return sum(count * size.flops[what] for what, count in counts.items())
 
 
-def _asked(policy: nn.Module, asked: str, frame: Batch) -> torch.Tensor:
+def _asked(policy: nn.Module, asked: str, frame: TinyBatch) -> torch.Tensor:
     if asked == "loss":
         return policy(frame, Streams(0).named("noise"))
     return getattr(policy, asked)(frame)
 
 
-def _frame(shape: Shape) -> Batch:
+def _frame(shape: Shape) -> TinyBatch:
     side = round(shape.patches**0.5)
     with torch.device("meta"):
-        return Batch(
+        return TinyBatch(
             inputs={
                 f"{camera}_coarse": torch.zeros(1, shape.patch_size, side, side)
                 for camera in shape.cameras
@@ -119,4 +119,6 @@ def _frame(shape: Shape) -> Batch:
             language=torch.zeros(1, shape.text_tokens * shape.text_size),
             actions=torch.zeros(1, shape.chunk_length, shape.action_size),
             valid=torch.ones(1, shape.chunk_length, dtype=torch.bool),
+            places=None,
+            num_places=None,
         )

@@ -13,8 +13,8 @@ from safetensors.torch import save
 from torch.profiler import ProfilerActivity, profile
 
 from benchmarks.overhead_cases import Case
-from phaser.methods.method import DrawRule
-from phaser.methods.penalty import Left
+from phaser.core.ports import Draw
+from phaser.training.stream import MethodState
 
 STEPS = 3
 """From the second on the optimiser's moments are there."""
@@ -45,22 +45,23 @@ def most_bytes(case: Case) -> int:
     steps = peak_bytes(often.learning(steps=STEPS))
     transition = case.transition()
     between = peak_bytes(transition) if transition else 0
-    return held_bytes(case.left) + max(steps, between)
+    return held_bytes(case.state) + max(steps, between)
 
 
-def measuring_often(draw: DrawRule) -> DrawRule:
+def measuring_often(draw: Draw) -> Draw:
     """The same rule, at every step."""
     rates = {field.name: 1 for field in fields(draw) if field.name in MEASURING_RATES}
     return replace(draw, **rates)
 
 
-def held_bytes(left: Left) -> int:
-    return sum(tensor.numel() * tensor.element_size() for tensor in left.values())
+def held_bytes(state: MethodState) -> int:
+    return sum(tensor.numel() * tensor.element_size() for tensor in state.tensors().values())
 
 
-def bytes_on_disk(left: Left) -> int:
+def bytes_on_disk(state: MethodState) -> int:
     """As the run writes it after each task."""
-    return len(save(dict(left))) if left else 0
+    tensors = state.tensors()
+    return len(save(tensors)) if tensors else 0
 
 
 @contextmanager

@@ -13,13 +13,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from benchmarks.bare_policy import BarePolicy
 from benchmarks.overhead_cases import Case, Stream
 from benchmarks.overhead_memory import held_bytes, most_bytes
 from phaser.core import streams
 from phaser.core.demonstration import Demo
 from phaser.methods.method import Method
+from phaser.policies.tiny.policy import TinyBatch
 from phaser.testing.made_up import made_up_task
-from phaser.training.batch import Batch
 from phaser.training.fit import Fit
 from phaser.training.frames import TaskFrames
 
@@ -46,7 +47,7 @@ class _Watched(torch.autograd.Function):
         return gradients[0], None, None
 
 
-class CountingPolicy(nn.Module):
+class CountingPolicy(BarePolicy):
     """Its loss is its mean weight, or minus that: the two signs make tasks conflict."""
 
     def __init__(self, num_weights: int) -> None:
@@ -57,13 +58,17 @@ class CountingPolicy(nn.Module):
         self.num_weights = num_weights
         self.counted: Counter[tuple[str, str]] = Counter()
 
-    def forward(self, batch: Batch, noise: streams.Stream) -> Tensor:
+    def words(self, instruction: str) -> Tensor:
+        """An instruction is a number."""
+        return torch.tensor([float(instruction)])
+
+    def forward(self, batch: TinyBatch, noise: streams.Stream) -> Tensor:
         return self._asked("loss", batch.language[:, 0])
 
-    def features(self, batch: Batch) -> Tensor:
+    def features(self, batch: TinyBatch) -> Tensor:
         return self._asked("features", batch.language)
 
-    def outputs(self, batch: Batch) -> Tensor:
+    def outputs(self, batch: TinyBatch) -> Tensor:
         return self._asked("outputs", batch.actions)
 
     def __deepcopy__(self, memo: object) -> "CountingPolicy":
@@ -106,8 +111,8 @@ def counted(
         name: Counted(
             per_step=_per_step(pair[0]),
             per_transition=_per_transition(pair[0]),
-            kept_bytes=_at_zero([held_bytes(case.left) for case in pair]),
-            kept_per_weight=_slope([held_bytes(case.left) for case in pair]),
+            kept_bytes=_at_zero([held_bytes(case.state) for case in pair]),
+            kept_per_weight=_slope([held_bytes(case.state) for case in pair]),
             peak_per_weight=peaks[name] - peaks["er"],
         )
         for name, pair in cases.items()
@@ -122,7 +127,7 @@ def stream() -> Stream:
         task.task.name: TaskFrames.of(
             task.demos,
             {},
-            language=np.array([1.0 if task is tasks[-1] else -1.0]),
+            instruction="1" if task is tasks[-1] else "-1",
             chunk_length=8,
         )
         for task in tasks

@@ -20,7 +20,7 @@ from benchmarks.interleaved import Ratio
 from benchmarks.naive_rollouts import NaiveLibero, NaiveMetaWorld, naive_rollouts
 from benchmarks.publishing import publish
 from phaser.core.demonstration import Task
-from phaser.core.ports import Observation
+from phaser.core.policy import Observation
 from phaser.core.streams import Stream, Streams
 from phaser.evaluation.messages import Job
 from phaser.evaluation.rollouts import rollouts

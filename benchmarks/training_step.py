@@ -1,6 +1,6 @@
 """`python -m benchmarks.training_step --out DIR`: PHASER's training step against ER's.
 
-The shipped learner (`Fit`) trains the tiny policy on the last of ten Meta-World tasks while it
+The shipped learner trains the tiny policy on the last of ten Meta-World tasks while it
 rehearses the nine before it, for both methods in turn. The tiny policy is the hardest case: the
 larger a policy, the smaller the share of choosing frames. CPU time of the one thread.
 """
@@ -21,12 +21,15 @@ from benchmarks.publishing import publish
 from phaser.core.memory import Memory
 from phaser.core.streams import Streams
 from phaser.experiments.allocator import keep_freed_memory
-from phaser.experiments.learner import PolicyLearner
-from phaser.experiments.prepare import TaskMaterial, material
+from phaser.experiments.prepare import Preparation
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run
+from phaser.memory.budget import Budget
 from phaser.methods.table import METHODS
 from phaser.training.frames import FrameTable
+from phaser.training.learner import PolicyLearner
+from phaser.training.material import TaskMaterial
+from phaser.training.probe import PolicyProbe
 
 BASELINE, OURS = "er", "phaser"
 CAPACITIES = (20, 200)
@@ -61,8 +64,11 @@ def main() -> None:
 
 def measure(*, num_tasks: int, rounds: int) -> dict[str, Any]:
     run = preset("metaworld-10")
-    policy = run.policy.build(run.suite.contract, Streams(0).named("weights"))
-    made = [material(run, task, policy) for task in run.suite.tasks()[:num_tasks]]
+    preparation = Preparation.of(run.suite, run.policy, run.encoders, chunk_length=8)
+    made = [
+        preparation.material(task, run.segmenter_of(task.name))
+        for task in run.suite.tasks()[:num_tasks]
+    ]
     rows = []
     for frames_per_task in CAPACITIES:
         turns = {
@@ -79,15 +85,13 @@ def _turn(
     run: Run, made: list[TaskMaterial], name: str, *, frames_per_task: int
 ) -> Callable[[], float]:
     """Some steps of one method with a policy of its own; gives the median of a step."""
-    method = METHODS[name]
-    method = replace(method, keep=replace(method.keep, frames_per_task=frames_per_task))
-    streams = Streams(0)
+    method, budget, streams = METHODS[name], Budget.per_task(frames_per_task), Streams(0)
     policy = run.policy.build(run.suite.contract, streams.named("weights"))
     *past, current = [one.prepared for one in made]
     memory = Memory()
     for task in past:
-        kept = method.keep.select(task, streams.named("keep", task.task.name))
-        memory = memory.with_buckets(kept)
+        stream = streams.named("keep", task.task.name)
+        memory = budget.keep(method.keep, task, memory, stream=stream).memory
     clock = Clock()
     learner = PolicyLearner(
         policy=policy,
@@ -98,7 +102,8 @@ def _turn(
         progress=clock,
     )
     draw = streams.named("draw", current.task.name)
-    sampler = method.draw.for_task(memory, current, draw, learner.probe(current))
+    probe = PolicyProbe(learner=learner, task=current.task.name)
+    sampler = method.draw.for_task(memory, current, draw, probe)
 
     def turn() -> float:
         clock.taken_ms = []

@@ -5,6 +5,7 @@ fetched; where none of them is, LIBERO's tests are skipped and say what they nee
 """
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,10 @@ SHARED_ASSETS = Path(__file__).parents[2] / "shared" / "libero"
 # Before phaser is first imported: annotations of the algorithm's layers become checks.
 _CHECKED = ("core", "demos", "phases", "memory", "routing", "methods", "evaluation")
 install_import_hook([f"phaser.{layer}" for layer in _CHECKED], "beartype.beartype")
+
+# Before the tables are first looked at: the made-up suite adds itself as an installed package does,
+# by the entry point in its dist-info.
+sys.path.append(str(Path(__file__).parent / "faults"))
 
 # A busy machine is no defect: examples are bounded by number, never by time.
 settings.register_profile("phaser", deadline=None)

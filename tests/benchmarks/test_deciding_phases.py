@@ -23,7 +23,7 @@ def run_of(approach, transport, *, hardness):
         tasks=("lift", "pour", "push"),
         preset="made-up",
         order="default",
-        frames_per_task=20,
+        budget=20,
         phases=phases,
         matrix=matrix,
     )

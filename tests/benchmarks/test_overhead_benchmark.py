@@ -19,6 +19,7 @@ from benchmarks.overhead_tables import estimate_tables, policy_table, size, targ
 from benchmarks.overhead_turns import SilentProbe, TimedProbe, Turn, take_turns
 from phaser.core.streams import Streams
 from phaser.methods.table import METHODS
+from phaser.policies.tiny.policy import TinyBatch
 from phaser.routing.max_interference import MaxInterference
 from phaser.training.fit import Fit
 
@@ -36,7 +37,7 @@ def measured():
     """A whole measurement, of a policy that computes nothing."""
     made = stream()
     subject = overhead.Subject(title="counting", build=lambda run: CountingPolicy(100), fit=SHORT)
-    streams = {"per-demo": made, "ratio": made}
+    streams = {one.segmenter: made for one in METHODS.values()}
     return overhead.measured(subject, None, METHODS, streams, dict.fromkeys(METHODS, 7), rounds=2)
 
 
@@ -192,7 +193,7 @@ def frames(shape, count):
     def random(*size):
         return torch.randn(count, *size, generator=generator)
 
-    return Batch(
+    return TinyBatch(
         inputs={
             f"{camera}_coarse": random(shape.patch_size, side, side) for camera in shape.cameras
         },
@@ -200,6 +201,8 @@ def frames(shape, count):
         language=random(shape.text_tokens * shape.text_size),
         actions=random(shape.chunk_length, shape.action_size),
         valid=torch.ones(count, shape.chunk_length, dtype=torch.bool),
+        places=None,
+        num_places=None,
     )
 
 
@@ -215,7 +218,12 @@ def test_a_stand_in_is_trained_like_a_policy(head):
     lacking = [n for n, w in policy.named_parameters() if w.requires_grad and w.grad is None]
     assert lacking == []
     assert policy.outputs(batch).shape == batch.actions.shape
-    alone = policy(batch.first(1), noise) if head == "regression" else None
+    first = replace(
+        batch,
+        inputs={name: rows[:1] for name, rows in batch.inputs.items()},
+        **{part: getattr(batch, part)[:1] for part in ("states", "language", "actions", "valid")},
+    )
+    alone = policy(first, noise) if head == "regression" else None
     assert alone is None or alone.item() == pytest.approx(losses[0].item(), rel=1e-4)
 
 

@@ -69,7 +69,7 @@ def write_memory(
     for name in tasks:
         task = prepared_task(name)
         stream = Streams(0).named("keep", name)
-        buckets = PhaseBuckets(frames_per_task=12).select(task, stream)
+        buckets = PhaseBuckets().select(task, 12, stream)
         new = NewTask(task=task.task, buckets=buckets, sample_of=sample_of, source={"from": "here"})
         store = store.add(new, codec or ImageCodec())
     return store

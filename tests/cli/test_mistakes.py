@@ -46,26 +46,30 @@ def one_line(capsys: pytest.CaptureFixture[str], words: str) -> str:
         ("run metaworld-quick --fit.steps-per-task", "--fit.steps-per-task"),
         ("run metaworld-quick --fit.steps-per-task -4", "steps_per_task -4"),
         ("run metaworld-quick extra", "unexpected 'extra'"),
-        ("run metaworld-quick --budget -3", "a budget of -3 frames"),
-        ("run metaworld-quick --budget 0", "a budget of 0 frames"),
-        ("run metaworld-quick --budget many", "invalid int value: 'many'"),
-        ("run metaworld-quick --budget-bytes 0", "a budget of 0 bytes"),
-        ("run metaworld-quick --budget-bytes -5", "a budget of -5 bytes"),
-        ("run metaworld-quick --budget-bytes 1e6", "invalid int value: '1e6'"),
+        ("run metaworld-quick --budget -3", "'-3' is not a whole number of at least 1"),
+        ("run metaworld-quick --budget 0", "--budget: '0' is not a whole number of at least 1"),
+        ("run metaworld-quick --budget many", "'many' is not a whole number"),
+        ("run metaworld-quick --budget-bytes 0", "--budget-bytes: '0' is not a whole number"),
+        ("run metaworld-quick --budget-bytes -5", "'-5' is not a whole number of at least 1"),
+        ("run metaworld-quick --budget-bytes 1e6", "'1e6' is not a whole number"),
         ("run metaworld-quick --budget-bytes 90000 --budget 20", "not allowed with argument"),
-        (
-            "run metaworld-quick --budget-bytes 90000 --method.keep.frames-per-task 30",
-            "90000 bytes and one of 30 frames per task; give one",
-        ),
-        ("run metaworld-quick --storage.codec jpeg:90", "its loss would not be seen"),
+        ("run metaworld-quick --budget-total 9 --budget.floor 0", "a budget with floor 0"),
+        ("run metaworld-quick --method.keep.frames-per-task 30", "unknown flag"),
+        ("run metaworld-quick --storage.codec jpeg:0", "image quality 0"),
         ("run metaworld-quick --storage.codec pgn", "did you mean png"),
+        ("run metaworld-quick --keep Evne", "did you mean Even"),
+        ("run metaworld-quick --draw Ruoted", "did you mean Routed"),
+        ("run metaworld-quick --penalty Drak", "did you mean Dark"),
+        ("run metaworld-quick --policy tniy", "did you mean tiny"),
+        ("run metaworld-quick --suite metaword", "did you mean metaworld"),
+        ("run metaworld-quick --encoders.vision polcy", "did you mean policy"),
         ("run metaworld-quick --seed -1", "seed -1"),
         ("run metaworld-quick --phases nowhere.json", "nowhere.json does not exist"),
         ("run --from nowhere.json", "nowhere.json does not exist"),
         ("grid", "name a preset"),
         ("grid metaworld-10 --methods er phasr", "did you mean phaser"),
-        ("grid metaworld-10 --budgets -3", "a budget of -3 frames"),
-        ("grid metaworld-10 --budget-bytes 0", "a budget of 0 bytes"),
+        ("grid metaworld-10 --budgets -3", "a budget with amount -3"),
+        ("grid metaworld-10 --budget-bytes 0", "a budget with amount 0"),
         ("grid metaworld-10 --budget-bytes some", "--budget-bytes 'some'; expected whole numbers"),
         ("grid metaworld-10 --budgets 20 --budget-bytes 90000", "not allowed with argument"),
         ("grid metaworld-10 --seeds one", "expected whole numbers"),
@@ -119,7 +123,7 @@ def test_a_full_disk_is_one_line(
 
     monkeypatch.setenv("PHASER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(files, "_write_all", full)
-    monkeypatch.setattr("phaser.cli.execution.missing", lambda run: [])
+    monkeypatch.setattr("phaser.suites.metaworld.suite.MetaWorld.missing", lambda suite: [])
     line = one_line(capsys, f"run metaworld-quick --out {tmp_path / 'runs'} {TINY}")
     assert "No space left on device; free space or choose another folder" in line
 
@@ -140,7 +144,7 @@ def test_a_missing_gl_library_says_what_to_install(
 ) -> None:
     monkeypatch.delenv("MUJOCO_GL", raising=False)
     monkeypatch.setattr(
-        "phaser.suites.metaworld.choose_gl",
+        "phaser.suites.metaworld.suite.choose_gl",
         lambda: gl.choose_gl({}, can_load=lambda backend: False),
     )
     assert "install libosmesa6" in one_line(capsys, f"run metaworld-quick --out {tmp_path}")
@@ -153,7 +157,8 @@ def test_a_budget_below_the_number_of_phases_fails_before_training(
         raise AssertionError("training was started")
 
     monkeypatch.setattr("phaser.cli.run.run_cell", trained)
-    words = f"run metaworld-quick --budget 1 --out {tmp_path} {TINY} --segmenter.min-score 0.01"
+    words = f"run metaworld-quick --budget 1 --out {tmp_path} {TINY}"
+    words += " --method.segmenter.min-score 0.01"
     assert main.execute(shlex.split(words)) == 2
     shown = capsys.readouterr()
     assert shown.out.startswith("The budget is small")

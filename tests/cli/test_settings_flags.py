@@ -15,6 +15,11 @@ from phaser.core.errors import BadInput
 from phaser.experiments.presets import preset
 from phaser.experiments.provenance import command_of
 from phaser.experiments.run import Run, settings_of
+from phaser.memory.budget import Budget
+from phaser.memory.phase_buckets import PhaseBuckets
+from phaser.methods.dark import Dark
+from phaser.methods.table import METHODS
+from phaser.routing.routed import Routed
 
 
 def parsed(words: str) -> Run:
@@ -26,7 +31,8 @@ def parsed(words: str) -> Run:
 
 
 def chosen(**values: object) -> Namespace:
-    names = ("from_file", "method", "budget", "budget_bytes", "seed")
+    budgets = ("budget", "budget_per_phase", "budget_bytes", "budget_total", "budget_total_bytes")
+    names = ("from_file", "method", "seed", *budgets)
     unset: dict[str, object] = dict.fromkeys(names)
     return Namespace(**(unset | values))
 
@@ -41,8 +47,9 @@ def test_nested_flags_reach_the_rules_of_the_named_method() -> None:
         "--fit.steps-per-task 100 --policy.head flow --policy.train-encoder --suite.order reverse "
         "--suite.task-list hammer drawer-open"
     )
-    assert run.method_name == "er-routed"
-    assert (run.frames_per_task, run.seed) == (7, 3)
+    assert run.method.name == "er-routed"
+    assert run.method_name.startswith("er-routed~")
+    assert (run.budget, run.seed) == (Budget.per_task(7), 3)
     assert run.method.draw.temperature == 0.5  # type: ignore[union-attr]
     assert (run.fit.steps_per_task, run.policy.head, run.policy.train_encoder) == (
         100,
@@ -59,7 +66,7 @@ def test_a_flag_of_another_methods_rule_is_unknown() -> None:
 
 @pytest.mark.parametrize(
     "field",
-    ["preset", "method-name", "suite.cache", "segmenter.boundaries", "storage.bytes-per-task"],
+    ["preset", "method.name", "method.joint", "suite.cache", "budget.amount", "budget.unit"],
 )
 def test_fields_that_something_else_decides_are_no_flags(field: str) -> None:
     run = preset("metaworld-quick")
@@ -78,8 +85,39 @@ def test_the_help_lists_every_flag_and_what_it_means() -> None:
 
 
 def test_boundaries_of_the_method_reach_the_segmenter() -> None:
-    run = parsed("metaworld-quick --method.boundaries ratio")
-    assert run.segmenter.boundaries == "ratio"
+    run = parsed("metaworld-quick --method.segmenter.boundaries ratio")
+    assert run.segmenter_of("hammer").boundaries == "ratio"  # type: ignore[attr-defined]
+
+
+def test_a_rule_by_name_brings_its_own_flags() -> None:
+    run = parsed(
+        "metaworld-quick --method er --keep PhaseBuckets --method.keep.stride 2 --draw Routed "
+        "--method.draw.temperature 0.5 --penalty Dark --rehearse AsStored --segmenter AutoPC"
+    )
+    expected = replace(
+        METHODS["er"],
+        keep=PhaseBuckets(stride=2),
+        draw=Routed(temperature=0.5),
+        penalty=Dark(),
+    )
+    assert run.method == expected
+    assert parsed("metaworld-quick --keep Nothing").budget is None
+    assert parsed("metaworld-quick --policy tiny --suite metaworld").policy == run.policy
+
+
+@pytest.mark.parametrize(
+    ("words", "budget"),
+    [
+        ("--budget 7", Budget.per_task(7)),
+        ("--budget-per-phase 7", Budget.per_phase(7)),
+        ("--budget-bytes 7", Budget.bytes_per_task(7)),
+        ("--budget-total 7", Budget.total(7)),
+        ("--budget-total 7 --budget.floor 2", Budget.total(7, floor=2)),
+        ("--budget-total-bytes 7", Budget.total_bytes(7)),
+    ],
+)
+def test_a_budget_has_one_flag_for_every_way_of_counting(words: str, budget: Budget) -> None:
+    assert parsed(f"metaworld-quick {words}").budget == budget
 
 
 def test_a_file_stands_above_the_preset_and_below_the_flags(tmp_path: Path) -> None:
@@ -106,12 +144,14 @@ def test_a_budget_flag_replaces_that_of_a_file_whatever_it_counts(tmp_path: Path
     assert start("", chosen(from_file=path, budget=9)) == parsed(
         "metaworld-alt --method er --budget 9"
     )
-    assert start("", chosen(from_file=path, budget_bytes=7)) == in_bytes.with_bytes(7)
+    assert start("", chosen(from_file=path, budget_bytes=7)) == in_bytes.with_budget(
+        Budget.bytes_per_task(7)
+    )
     other = start("", chosen(from_file=path, method="phaser"))
-    assert (other.method_name, other.bytes_per_task) == ("phaser", 90000)
+    assert (other.method_name, other.budget) == ("phaser", Budget.bytes_per_task(90000))
 
 
-def test_a_file_from_before_byte_budgets_can_be_repeated(tmp_path: Path) -> None:
+def test_a_file_that_leaves_settings_out_can_be_repeated(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     before = parsed("metaworld-alt --method er --budget 9")
     settings = settings_of(before)
@@ -136,9 +176,12 @@ def test_an_unknown_key_of_a_file_is_named(tmp_path: Path) -> None:
         "metaworld-alt --method er --suite.order reverse --fit.batch-size 8",
         "metaworld-quick --suite.task-list hammer drawer-open --policy.train-encoder",
         "metaworld-quick --method zero-budget --method.keep.zero-phase 1",
-        "metaworld-quick --method.boundaries ratio",
+        "metaworld-quick --method.segmenter.boundaries ratio",
         "metaworld-quick --method er --budget-bytes 90000 --storage.codec png --seed 2",
         "metaworld-quick --method sequential --budget-bytes 90000",
+        "metaworld-quick --budget-per-phase 4 --storage.codec jpeg:90",
+        "metaworld-quick --budget-total 400 --budget.floor 2",
+        "metaworld-quick --budget-total-bytes 90000 --encoders.vision policy",
     ],
 )
 def test_the_command_of_a_run_repeats_it(words: str) -> None:

@@ -12,11 +12,13 @@ import pytest
 
 from phaser.cli import doctor, main
 from phaser.cli.progress import Watch, duration, evaluation_left, labels, task_line, work_of
+from phaser.experiments.events import Finished, Measured, Preparing, RolledOut, Stepped
 from phaser.experiments.grid import Axes
 from phaser.experiments.presets import PRESETS, preset
 from phaser.methods.table import METHODS, method
 
 SOURCE = str(Path(main.__file__).parents[2])
+FIRST_TASK = Measured(task="assembly", index=0, loss=0.1, counts={"assembly": (8, 10)})
 HEAVY = ("torch", "mujoco", "metaworld", "tyro", "numpy", "pyarrow", "rich", "accelerate")
 
 
@@ -64,15 +66,16 @@ def test_lists_have_one_line_per_name(
 
 def test_the_line_after_a_task_says_what_is_learnt_and_what_is_left() -> None:
     run = preset("metaworld-quick")
-    counts = {"assembly": [1, 2], "hammer": [2, 2], "window-open": [9, 10]}
-    event = {"kind": "task", "task": "window-open", "index": 3, "counts": counts}
+    counts = {"assembly": (1, 2), "hammer": (2, 2), "window-open": (9, 10)}
+    event = Measured(task="window-open", index=3, loss=0.1, counts=counts)
     assert task_line("er", run, event) == (
         "er  task 4/10 window-open learnt 9/10 · of the 2 earlier tasks 75 % is left (3/4 rollouts)"
     )
-    first = {"task": "assembly", "index": 0, "counts": {"assembly": [8, 10]}}
-    assert task_line("er", run, first) == "er  task 1/10 assembly learnt 8/10"
-    joint = run.with_method("joint", method("joint"))
+    assert task_line("er", run, FIRST_TASK) == "er  task 1/10 assembly learnt 8/10"
+    joint = run.with_method(method("joint"))
     assert "all 10 tasks at once: 12/14" in task_line("joint", joint, event)
+    blind = replace(event, counts={})
+    assert task_line("er", run, blind) == "er  task 4/10 window-open: loss 0.100"
 
 
 def test_a_pipe_gets_plain_lines_with_the_time_left() -> None:
@@ -82,11 +85,10 @@ def test_a_pipe_gets_plain_lines_with_the_time_left() -> None:
         watch.expect_recordings(10)
         watch.recorded("assembly")
         name = cells[0].name
-        watch.cell(name, {"kind": "prepare", "task": "assembly"})
-        watch.cell(name, {"kind": "step", "step": 300, "steps": 300, "loss": 0.1})
-        counts = {"assembly": [8, 10]}
-        watch.cell(name, {"kind": "task", "task": "assembly", "index": 0, "counts": counts})
-        watch.cell(name, {"kind": "done"})
+        watch.cell(name, Preparing(task="assembly"))
+        watch.cell(name, Stepped(step=300, steps=300, loss=0.1))
+        watch.cell(name, FIRST_TASK)
+        watch.cell(name, Finished())
     assert stream.getvalue().splitlines() == [
         "recorded assembly (1 of 10)",
         "sequential  task 1/10 assembly learnt 8/10 · about 5 s left",
@@ -96,19 +98,18 @@ def test_a_pipe_gets_plain_lines_with_the_time_left() -> None:
 def test_the_line_after_a_task_tells_how_fast_its_rollouts_were() -> None:
     cells = Axes(methods=("er",)).cells(preset("metaworld-quick"))
     stream, name = io.StringIO(), cells[0].name
-    episode = {
-        "kind": "episode",
-        "task": "assembly",
-        "episodes": 4,
-        "planned": 10,
-        "episodes_per_s": 1.94,
-        "seconds_left": 62.0,
-        "shares": {"physics": 0.61, "rendering": 0.24, "policy": 0.15},
-    }
+    episode = RolledOut(
+        task="assembly",
+        success=True,
+        episodes=4,
+        planned=10,
+        episodes_per_s=1.94,
+        seconds_left=62.0,
+        shares={"physics": 0.61, "rendering": 0.24, "policy": 0.15},
+    )
     with Watch(cells, stream=stream) as watch:
         watch.cell(name, episode)
-        counts = {"assembly": [8, 10]}
-        watch.cell(name, {"kind": "task", "task": "assembly", "index": 0, "counts": counts})
+        watch.cell(name, FIRST_TASK)
     [line] = stream.getvalue().splitlines()
     speed = "1.9 rollouts/s (physics 61 %, rendering 24 %, policy 15 %)"
     assert line == f"er  task 1/10 assembly learnt 8/10 · {speed}"

@@ -4,6 +4,6 @@ importable."""
 import sys
 from pathlib import Path
 
-for folder in ("faults", "methods"):
+for folder in ("faults", "core", "methods"):
     if (place := str(Path(__file__).parents[1] / folder)) not in sys.path:
         sys.path.append(place)

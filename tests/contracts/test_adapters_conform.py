@@ -1,25 +1,29 @@
 """The shipped policy and suite keep the promises of their ports, and faults are found out."""
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 import pytest
 import torch
 
-from phaser.policies.tiny import Tiny, TinyPolicy
+from phaser.core.policy import ParameterGroup
+from phaser.core.suite import Suite
+from phaser.policies.tiny.policy import TinyPolicy
+from phaser.policies.tiny.settings import Tiny
 from phaser.suites.metaworld.recording import MetaWorldRecording
 from phaser.suites.metaworld.suite import MetaWorld
 from phaser.testing.policy import check_policy
 from phaser.testing.suite import check_suite
 from phaser.testing.verdict import NotConforming
 
-CONTRACT = {**MetaWorld(task_list=("reach",)).contract, "image_size": [48, 48]}
+CONTRACT = replace(MetaWorld(task_list=("reach",)).contract, image_size=(48, 48))
 SMALL = {"width": 16, "channels": 4, "chunk_length": 3}
 
 
 @pytest.mark.parametrize("train_encoder", [False, True])
 @pytest.mark.parametrize("head", ["regression", "flow"])
 def test_the_tiny_policy_conforms(head, train_encoder):
-    settings = Tiny(head=head, train_encoder=train_encoder, **SMALL)
-    check_policy(lambda stream: settings.build(CONTRACT, stream))
+    check_policy(Tiny(head=head, train_encoder=train_encoder, **SMALL), CONTRACT)
 
 
 class MeanLoss(TinyPolicy):
@@ -35,12 +39,11 @@ class BatchLoss(TinyPolicy):
 
 class Unmasked(TinyPolicy):
     def forward(self, batch, noise):
-        features = self._features(batch.inputs, batch.states, batch.language)
-        return (self.head.out(features) - batch.actions.flatten(1)).abs().mean(1)
+        return (self.head.out(self.features(batch)) - batch.actions.flatten(1)).abs().mean(1)
 
 
 class Forgetful(TinyPolicy):
-    """Holds something it acts by outside of its state_dict."""
+    """Holds something it acts by outside of its trained state."""
 
     def __init__(self, settings, contract):
         super().__init__(settings, contract)
@@ -55,23 +58,60 @@ class Restless(TinyPolicy):
         return super().act(observations, streams) + np.random.default_rng().normal()
 
 
+class Hidden(TinyPolicy):
+    """Has more than it says."""
+
+    offers = frozenset({"outputs"})
+
+
+class Partial(TinyPolicy):
+    """Trains all of its weights but one."""
+
+    def parameter_groups(self):
+        return [ParameterGroup(parameters=list(self.parameters())[1:])]
+
+
+class Unlike(TinyPolicy):
+    """Was trained under another contract than it was built for."""
+
+    def __init__(self, settings, contract):
+        super().__init__(settings, replace(contract, orientation="rotated"))
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Settings that build one of the policies above."""
+
+    kind: type
+
+    def front_end(self, contract):
+        return self._settings.front_end(contract)
+
+    def build(self, contract, stream):
+        torch.manual_seed(stream.integer())
+        return self.kind(self._settings, contract)
+
+    @property
+    def _settings(self):
+        return Tiny(train_encoder=True, **SMALL)
+
+
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        (MeanLoss, r"losses of shape \(\) for 12 samples"),
-        (BatchLoss, "depends on another sample's actions"),
+        (MeanLoss, r"losses of shape \(\) for 6 samples"),
+        (BatchLoss, "in a batch and .* alone"),
         (Unmasked, "beyond the end"),
         (Restless, "gave other actions"),
         (Forgetful, "after its weights went through a file"),
+        (Hidden, r"features\(\) works, but is not among what the policy offers"),
+        (Partial, "leaves out weights that require a gradient"),
+        (Unlike, "differs from the suite's"),
     ],
 )
 def test_a_broken_policy_is_found_out(policy, message):
-    def make(stream):
-        torch.manual_seed(stream.integer())
-        return policy(Tiny(train_encoder=True, **SMALL), CONTRACT)
-
     with pytest.raises(NotConforming, match=message):
-        check_policy(make)
+        check_policy(Broken(policy), CONTRACT)
 
 
 @pytest.fixture(scope="module")
@@ -85,8 +125,27 @@ def test_metaworld_conforms(metaworld):
     check_suite(metaworld)
 
 
-class Wrapped:
+class Shown(Suite):
+    """The demonstrations of Meta-World without its simulator."""
+
+    order = "default"
+    contract = property(lambda self: self.suite.contract)
+    cache = property(lambda self: self.suite.cache)
+
+    def __init__(self, suite):
+        self.suite, self.tasks, self.demos = suite, suite.tasks, suite.demos
+
+
+def test_a_suite_of_demonstrations_alone_conforms(metaworld):
+    check_suite(Shown(metaworld))
+
+
+class Wrapped(Suite):
     """Meta-World with one fault."""
+
+    order, has_simulator = "default", True
+    contract = property(lambda self: self.suite.contract)
+    cache = property(lambda self: self.suite.cache)
 
     def __init__(self, suite, fault):
         self.suite, self.fault = suite, fault

@@ -49,7 +49,7 @@ def run_method(tmp_path_factory):
                 cache,
                 name,
                 suite=MadeUpSuite(task_list=tasks, cache=cache),
-                annotations=tuple(Annotation(task=task, phases=PHASES) for task in tasks),
+                phases=tuple(Annotation(task=task, phases=PHASES) for task in tasks),
                 fit=Fit(steps_per_task=4, batch_size=6),
                 evaluation=Evaluation(rollouts_per_task=1, learnt_rollouts=1),
             )
@@ -77,7 +77,7 @@ def drawn(folder, task):
 
 def test_a_method_holds_exactly_its_budget_in_frames_of_their_phases(cell):
     name, folder = cell
-    keeps = METHODS[name].keep.frames_per_task > 0
+    keeps = METHODS[name].keep.keeps_frames
     certificate = read_json(folder / "budget.json")
     assert certificate["frames_per_task"] == (dict.fromkeys(TASKS, BUDGET) if keeps else {})
     assert (folder / "memory").exists() == keeps
@@ -103,7 +103,7 @@ def test_the_first_task_rehearses_nothing_and_the_second_what_is_kept(cell):
         assert set().union(*drawn(folder, "all")) == set(TASKS)
         return
     assert drawn(folder, "reach") == [{"reach"}] * 4
-    keeps = METHODS[name].keep.frames_per_task > 0
+    keeps = METHODS[name].keep.keeps_frames
     rehearsed = [
         {"reach" if task == IMAGINED else task for task in tasks} for tasks in drawn(folder, "push")
     ]

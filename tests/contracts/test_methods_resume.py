@@ -13,11 +13,11 @@ from accelerate import Accelerator
 from small_policy import Small, table
 
 from phaser.core.memory import Memory
-from phaser.core.ports import MeasuringSampler
 from phaser.core.streams import Streams
 from phaser.experiments import resume
 from phaser.experiments.position import Position
 from phaser.experiments.resume import Checkpoints
+from phaser.memory.budget import Budget
 from phaser.methods.imagined import Imagined
 from phaser.methods.table import METHODS
 from phaser.routing.adaptive import Adaptive
@@ -26,10 +26,12 @@ from phaser.testing.made_up import made_up_task
 from phaser.training.checkpoint import write_tensors
 from phaser.training.fit import Fit
 from phaser.training.learner import PolicyLearner
-from phaser.training.stream import learn_stream
+from phaser.training.probe import PolicyProbe
+from phaser.training.stream import MethodState, TaskStream
 
 NAMES = ("lift", "push", "pour")
 TASKS = [made_up_task(name) for name in NAMES]
+BUDGET = Budget.per_task(12)
 STREAMS, ALONE = Streams(3), Accelerator(cpu=True)
 FIT = Fit(steps_per_task=5, batch_size=8, checkpoint_every_steps=1)
 MEASURING = {"mir", "mir-snapshot", "mir-original", "phaser-adaptive"}
@@ -41,7 +43,9 @@ class Noisy(Small):
 
     def forward(self, batch, noise):
         generator = torch.Generator().manual_seed(noise.integer())
-        return super().forward(batch, noise) * (0.5 + torch.rand(len(batch), generator=generator))
+        return super().forward(batch, noise) * (
+            0.5 + torch.rand(len(batch.states), generator=generator)
+        )
 
 
 class Interrupted(BaseException):
@@ -56,8 +60,8 @@ def often(method):
         return replace(method, draw=replace(method.draw, refresh_every=every, num_cached=4))
     if isinstance(method.draw, Adaptive):
         return replace(method, draw=replace(method.draw, measure_every=2))
-    if isinstance(method.penalty, Imagined):
-        return replace(method, penalty=replace(method.penalty, same_scene=-2.0))
+    if isinstance(method.rehearse, Imagined):
+        return replace(method, rehearse=replace(method.rehearse, same_scene=-2.0))
     return method
 
 
@@ -72,37 +76,36 @@ def process(method, folder):
         fit=FIT,
         streams=STREAMS,
         accelerator=ALONE,
-        keeper=checkpoints,
+        checkpointer=checkpoints,
     )
     if method.joint:
-        stream = STREAMS.named("draw")
-        sampler = method.draw.for_task(Memory(), TASKS[0], stream, learner.probe(TASKS[0]))
+        stream, probe = STREAMS.named("draw"), PolicyProbe(learner=learner, task=NAMES[0])
+        sampler = method.draw.for_task(Memory(), TASKS[0], stream, probe)
         learner.learn_jointly(TASKS, sampler)
-        return note(folder / "all", checkpoints, policy, sampler, {})
+        return note(folder / "all", checkpoints, policy, sampler, MethodState())
     done, memory = checkpoints.position.task_index, Memory()
     for task in TASKS[:done]:
         stream = STREAMS.named("keep", task.task.name)
-        memory = memory.with_buckets(method.keep.select(task, stream))
+        memory = BUDGET.keep(method.keep, task, memory, stream=stream).memory
     if done:
         checkpoints.load_start(weights_file(folder / NAMES[done - 1]), policy)
-    stream = learn_stream(
-        TASKS[done:], learner, method, STREAMS, memory=memory, left=checkpoints.left()
-    )
+    learn = TaskStream(learner=learner, method=method, budget=BUDGET, streams=STREAMS)
+    stream = learn(TASKS[done:], memory=memory, state=checkpoints.method_state())
     for name, finished in zip(NAMES[done:], stream, strict=True):
-        note(folder / name, checkpoints, policy, finished.sampler, finished.left)
+        note(folder / name, checkpoints, policy, finished.sampler, finished.state)
     return None
 
 
-def note(place, checkpoints, policy, sampler, left):
+def note(place, checkpoints, policy, sampler, state):
     """Write what a task came to, and commit it."""
     steps = checkpoints.steps
-    asked = len(sampler.measured) if isinstance(sampler, MeasuringSampler) else 0
+    asked = 0 if sampler.measured is None else len(sampler.measured)
     drawn_by = sampler.weights().tolist()
     place.with_suffix(".json").write_text(
         json.dumps([steps.losses, steps.samples, drawn_by, asked])
     )
-    write_tensors(weights_file(place), policy.state_dict())
-    checkpoints.finish_task(weights_file(place), {}, left)
+    write_tensors(weights_file(place), policy.trained_state())
+    checkpoints.finish_task(weights_file(place), {}, state)
 
 
 def weights_file(place):
@@ -135,7 +138,7 @@ def bits(folder):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_cut_off_after_every_step_ends_with_the_same_bits(name, tmp_path, monkeypatch):
-    method, whole, cut = often(METHODS[name].with_budget(12)), tmp_path / "whole", tmp_path / "cut"
+    method, whole, cut = often(METHODS[name]), tmp_path / "whole", tmp_path / "cut"
     process(method, whole)
     stages = ["all"] if method.joint else [*NAMES]
     for _ in range(FIT.steps_per_task * len(NAMES) + len(stages)):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from phaser.core.errors import PhaserError
+from phaser.core.ports import Draw, Keep, Sampler, Segmenter
 from phaser.core.segmentation import Segmentation
 from phaser.core.streams import Streams
 from phaser.memory.even import Even
@@ -82,27 +83,33 @@ def test_a_segmenter_conforms(segmenter):
 
 
 @dataclass(frozen=True)
-class BrokenKeep:
+class BrokenKeep(Keep):
     """A reservoir with one fault."""
 
     fault: str
-    frames_per_task: int = 6
 
-    def select(self, task, stream):
+    def select(self, task, num_frames, stream):
         if self.fault == "unseeded":
             stream = Streams(int(np.random.default_rng().integers(2**40))).named("keep")
-        count = 5 if self.fault == "budget" else 6
-        buckets = Reservoir(frames_per_task=count).select(task, stream)
+        count = num_frames - 1 if self.fault == "budget" else num_frames
+        buckets = Reservoir().select(task, count, stream)
         if self.fault == "phase":
-            [whole] = PhaseBuckets(frames_per_task=6).select(task, stream)[:1]
-            early = tuple(whole.frames[0]._replace(frame=frame) for frame in range(6))
-            return [replace(whole, frames=early, phase=task.phase_ids()[1])]
+            [whole] = PhaseBuckets().select(task, num_frames, stream)[:1]
+            early = tuple(whole.frames[0]._replace(frame=frame) for frame in range(num_frames))
+            return [replace(whole, frames=early, ranks=(), phase=task.phase_ids()[1])]
         if self.fault == "prototype":
             buckets[0] = replace(buckets[0], prototype=task.prototypes[-1])
         if self.fault == "elsewhere":
             stray = buckets[0].frames[0]._replace(demo=77)
             buckets[0] = replace(buckets[0], frames=(stray, *buckets[0].frames[1:]))
         return buckets
+
+    def candidates(self, task):
+        return super().candidates(task)[self.fault == "candidates" :]
+
+    def shrink(self, buckets, num_frames):
+        fewer = super().shrink(buckets, num_frames)
+        return list(buckets) if self.fault == "shrink" else fewer
 
 
 @pytest.mark.parametrize(
@@ -113,15 +120,17 @@ class BrokenKeep:
         ("phase", r"into 'grasp', which spans \[2"),
         ("prototype", "prototype of another phase"),
         ("elsewhere", "not among the task's demonstrations"),
+        ("candidates", "candidates for 2 phases of a task with 3"),
+        ("shrink", "shrank 6 stored frames to 6, expected 1 of them"),
     ],
 )
 def test_a_broken_rule_that_keeps_is_found_out(fault, message):
     with pytest.raises(NotConforming, match=message):
-        check_keep(BrokenKeep(fault))
+        check_keep(BrokenKeep(fault), num_frames=6)
 
 
 @dataclass(frozen=True)
-class BrokenDraw:
+class BrokenDraw(Draw):
     """Uniform with one fault."""
 
     fault: str
@@ -131,7 +140,7 @@ class BrokenDraw:
         inner = Uniform().for_task(memory, task, stream, probe)
         fault, rng = self.fault, self.rng
 
-        class Sampler:
+        class Faulty(Sampler):
             def weights(self):
                 return inner.weights() * (2 if fault == "weights" else 1)
 
@@ -147,7 +156,7 @@ class BrokenDraw:
                     drawn[0] = drawn[0]._replace(frame=10**6)
                 return drawn
 
-        return Sampler()
+        return Faulty()
 
 
 @pytest.mark.parametrize(
@@ -166,7 +175,7 @@ def test_a_broken_rule_that_draws_is_found_out(fault, message):
 
 
 def test_a_segmenter_with_other_phases_per_demonstration_is_found_out():
-    class Numbered:
+    class Numbered(Segmenter):
         def segment(self, demos):
             return tuple(
                 Segmentation.from_boundaries([], num_frames=d.num_frames, labels=[f"p{d.index}"])
@@ -179,7 +188,9 @@ def test_a_segmenter_with_other_phases_per_demonstration_is_found_out():
 
 def test_what_has_not_the_methods_of_a_port_is_named():
     for check in (check_keep, check_draw, check_segmenter):
-        with pytest.raises(NotConforming, match=r"^object: has no"):
+        with pytest.raises(
+            NotConforming, match=r"^object: lacks part of the port: inherit from phaser\.core"
+        ):
             check(object())
     assert issubclass(NotConforming, PhaserError)
     assert issubclass(NotConforming, AssertionError)

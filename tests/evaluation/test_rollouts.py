@@ -94,7 +94,7 @@ def test_an_episode_says_how_far_it_came_where_the_suite_can_tell(tmp_path):
     assert found == {"push": (), "lift": (), "turn": expected}
 
 
-@pytest.mark.parametrize("suite", ["metaworld", "libero.suite"])
+@pytest.mark.parametrize("suite", ["metaworld.suite", "libero.suite"])
 def test_what_a_simulator_process_imports_of_ours_is_free_of_torch(suite):
     program = (
         f"import sys, phaser.evaluation.simulator_process, phaser.suites.{suite}\n"

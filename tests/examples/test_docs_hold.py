@@ -16,8 +16,8 @@ from phaser.methods.table import METHODS
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 LINK = re.compile(r"\[[^\]]+\]\(([^)#]*)(?:#([^)]+))?\)")
-SETTING = re.compile(r"`((?:method|segmenter|fit|policy|suite|evaluation)\.[a-z.-]+)`")
-FLAG = re.compile(r"--((?:method|segmenter|fit|policy|suite|evaluation)\.[a-z.-]+)")
+SETTING = re.compile(r"`((?:method|encoders|fit|policy|storage|suite|evaluation)\.[a-z.-]+)`")
+FLAG = re.compile(r"--((?:method|budget|encoders|fit|policy|storage|suite|evaluation)\.[a-z.-]+)")
 
 
 def anchors(page: Path) -> set[str]:

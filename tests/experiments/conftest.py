@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from phaser.experiments.run import Evaluation, Run
+from phaser.memory.budget import Budget
 from phaser.methods.table import METHODS
 from phaser.policies.tiny.settings import Tiny
 from phaser.suites.metaworld.recording import MetaWorldRecording
 from phaser.suites.metaworld.suite import MetaWorld
 from phaser.training.fit import Fit
 
-# A run without a simulator, and policies to ask; importlib mode makes none importable.
-for folder in (Path(__file__).parents[1] / "faults", Path(__file__).parent):
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
+# A run without a simulator; importlib mode makes no test module importable.
+if (place := str(Path(__file__).parents[1] / "faults")) not in sys.path:
+    sys.path.append(place)
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +35,7 @@ def tiny_run(tmp_path_factory):
     )
 
     def make(name, *, budget=6, **changes):
-        return replace(base, **changes).with_method(name, METHODS[name].with_budget(budget))
+        run = replace(base, **changes).with_method(METHODS[name])
+        return run.with_budget(Budget.per_task(budget))
 
     return make

@@ -10,14 +10,17 @@ from made_up_run import made_up_run
 from phaser.core.errors import BadInput, BudgetMismatch, UnknownName
 from phaser.core.files import read_json, write_json
 from phaser.experiments.cell import run_cell
+from phaser.experiments.events import Preparing, RolledOut, Stepped
 from phaser.experiments.grid import Axes, check_budgets, is_finished
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run, Storage, run_from, run_from_file, settings_of
+from phaser.memory.budget import Budget
 from phaser.memory.store import Store
 from phaser.methods.table import METHODS
 from phaser.report.page import write_report
 
 BYTES = 12_000
+IN_BYTES = Budget.bytes_per_task(BYTES)
 
 
 class Interrupted(BaseException):
@@ -33,7 +36,7 @@ def cache(tmp_path_factory):
 def cells(cache, tmp_path_factory):
     """Finished cells of two methods with the same budget in bytes."""
     out = tmp_path_factory.mktemp("byte-budgets")
-    runs = [made_up_run(cache, name).with_bytes(BYTES) for name in ("er", "phaser")]
+    runs = [made_up_run(cache, name).with_budget(IN_BYTES) for name in ("er", "phaser")]
     for run in runs:
         run_cell(run, out / run.method_name)
     return {run.method_name: (run, out / run.method_name) for run in runs}
@@ -55,7 +58,7 @@ def test_every_task_holds_the_largest_number_of_frames_that_fits(cells, cache, t
     assert all(0 < size <= BYTES for size in held(folder).values())
     frames = held(folder, "frames")["reach"]
     for count, fits in ((frames, True), (frames + 1, False)):
-        given = made_up_run(cache, name).with_frames(count)
+        given = made_up_run(cache, name).with_budget(Budget.per_task(count))
         run_cell(given, tmp_path / str(count))
         assert (held(tmp_path / str(count))["reach"] <= BYTES) == fits
         assert (first_task_frames(tmp_path / str(count)) == first_task_frames(folder)) == fits
@@ -75,17 +78,16 @@ def test_the_name_and_the_run_file_say_it_and_repeat_it(cells):
     run, folder = cells["phaser"]
     assert run.name == "phaser-b12000bytes-default-s0"
     about = read_json(folder / "run.json")
-    assert (about["name"], about["bytes_per_task"], about["frames_per_task"]) == (
-        run.name,
-        BYTES,
-        0,
-    )
+    given = {"amount": BYTES, "unit": "bytes", "per": "task", "floor": 1}
+    assert (about["name"], about["budget"]) == (run.name, given)
     assert settings_of(run_from_file(folder / "run.json")) == settings_of(run)
-    assert Store.open(folder / "memory").about["bytes_per_task"] == BYTES
+    assert Store.open(folder / "memory").about["budget"] == given
 
 
 def test_a_smaller_codec_holds_more_frames_in_the_same_bytes(cells, cache, tmp_path):
-    raw = replace(made_up_run(cache), storage=Storage(codec="raw")).with_bytes(200_000)
+    raw = replace(made_up_run(cache), storage=Storage(codec="raw")).with_budget(
+        Budget.bytes_per_task(200_000)
+    )
     run_cell(raw, tmp_path)
     frames = held(tmp_path, "frames")["reach"]
     assert frames < held(cells["phaser"][1], "frames")["reach"]
@@ -95,41 +97,41 @@ def test_a_smaller_codec_holds_more_frames_in_the_same_bytes(cells, cache, tmp_p
 
 def test_a_budget_below_one_frame_per_phase_fails_before_anything_is_learnt(cache, tmp_path):
     told = []
-    small = made_up_run(cache).with_bytes(500)
+    small = made_up_run(cache).with_budget(Budget.bytes_per_task(500))
     with pytest.raises(BadInput, match="task 'reach': a budget of 500 bytes, but the smallest"):
-        run_cell(small, tmp_path, lambda event: told.append(event["kind"]))
-    assert set(told) == {"prepare"}
+        run_cell(small, tmp_path, lambda event: told.append(type(event)))
+    assert set(told) == {Preparing}
     assert not (tmp_path / "run.json").exists()
 
 
 def test_a_budget_that_a_task_cannot_fill_fails_before_anything_is_learnt(cache, tmp_path):
     told = []
-    large = made_up_run(cache).with_bytes(10**8)
+    large = made_up_run(cache).with_budget(Budget.bytes_per_task(10**8))
     with pytest.raises(BadInput, match=r"task 'reach': .* candidates take fewer; lower the budget"):
-        run_cell(large, tmp_path, lambda event: told.append(event["kind"]))
-    assert set(told) == {"prepare"}
+        run_cell(large, tmp_path, lambda event: told.append(type(event)))
+    assert set(told) == {Preparing}
 
 
 def test_every_task_is_tried_before_the_first_is_learnt(cache, tmp_path):
     told = []
 
     def notify(event):
-        told.append(event["kind"])
-        if event["kind"] == "step":
+        told.append(type(event))
+        if isinstance(event, Stepped):
             raise Interrupted
 
     with pytest.raises(Interrupted):
-        run_cell(made_up_run(cache).with_bytes(BYTES), tmp_path, notify)
-    assert told == ["prepare"] * 3 + ["step"]
+        run_cell(made_up_run(cache).with_budget(IN_BYTES), tmp_path, notify)
+    assert told == [Preparing] * 3 + [Stepped]
 
 
-@pytest.mark.parametrize(("kind", "count"), [("step", 2), ("episode", 2)])
+@pytest.mark.parametrize(("kind", "count"), [(Stepped, 2), (RolledOut, 2)])
 def test_a_cell_that_was_cut_off_ends_with_the_same_bytes(cells, tmp_path, kind, count):
     run, whole = cells["phaser"]
     seen = []
 
     def notify(event):
-        seen.append(event["kind"])
+        seen.append(type(event))
         if seen.count(kind) == count:
             raise Interrupted
 
@@ -146,16 +148,19 @@ def test_a_cell_that_was_cut_off_ends_with_the_same_bytes(cells, tmp_path, kind,
 def test_another_number_of_bytes_is_another_run(cells):
     run, folder = cells["phaser"]
     assert is_finished(run, folder)
-    for other in (run.with_bytes(BYTES + 1), run.with_frames(8)):
-        with pytest.raises(BadInput, match=r"other settings \(.*storage.bytes_per_task: 12000"):
+    for other in (
+        run.with_budget(Budget.bytes_per_task(BYTES + 1)),
+        run.with_budget(Budget.per_task(8)),
+    ):
+        with pytest.raises(BadInput, match=r"other settings \(.*budget.amount: 12000"):
             is_finished(other, folder)
 
 
-def test_a_run_folder_from_before_byte_budgets_is_still_this_run_and_reported(cache, tmp_path):
+def test_a_run_folder_without_sizes_in_bytes_is_still_this_run_and_reported(cache, tmp_path):
     run = made_up_run(cache)
     run_cell(run, tmp_path)
     about = read_json(tmp_path / "run.json")
-    del about["bytes_per_task"], about["settings"]["storage"]
+    del about["settings"]["storage"]
     budget = read_json(tmp_path / "budget.json")
     del budget["bytes_per_task"], budget["total_bytes"]
     for row in budget["frames_per_phase"]:
@@ -174,8 +179,10 @@ def test_equal_bytes_are_compared_and_the_report_says_so(cells, tmp_path):
     check_budgets(folders)
     write_report(folders, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
-    assert "er, phaser each hold as many frames of a task as fit into 12,000 bytes" in page
-    assert "No task of the 2 runs holds more" in page
+    assert "er, phaser each hold as many frames as fit into 12,000 bytes per task" in page
+    sizes = [size for folder in folders for size in held(folder).values()]
+    assert f"The tasks of the 2 runs hold {min(sizes):,} to {max(sizes):,} bytes" in page
+    assert max(sizes) <= BYTES
 
 
 def test_a_cell_that_holds_more_bytes_than_it_was_given_is_refused(cells, tmp_path):
@@ -183,15 +190,17 @@ def test_a_cell_that_holds_more_bytes_than_it_was_given_is_refused(cells, tmp_pa
     shutil.copytree(folder, tmp_path / "er")
     about = read_json(folder / "run.json")
     most = max(held(folder).values())
-    write_json(tmp_path / "er" / "run.json", {**about, "bytes_per_task": most})
-    check_budgets([tmp_path / "er"])
-    write_json(tmp_path / "er" / "run.json", {**about, "bytes_per_task": most - 1})
+    for given in (most, most - 1):
+        check_budgets([tmp_path / "er"])
+        budget = {**about["budget"], "amount": given}
+        write_json(tmp_path / "er" / "run.json", {**about, "budget": budget})
     with pytest.raises(BudgetMismatch, match=f"er holds {most} bytes, given {most - 1}"):
         check_budgets([tmp_path / "er"])
 
 
 def test_a_grid_of_bytes_has_every_size_once_and_methods_without_memory_once():
-    axes = Axes(methods=("sequential", "phaser"), bytes_budgets=(5_000, 9_000))
+    budgets = tuple(Budget.bytes_per_task(amount) for amount in (5_000, 9_000))
+    axes = Axes(methods=("sequential", "phaser"), budgets=budgets)
     cells = axes.cells(preset("metaworld-10"))
     assert [cell.name for cell in cells] == [
         "sequential-b0-default-s0",
@@ -202,28 +211,30 @@ def test_a_grid_of_bytes_has_every_size_once_and_methods_without_memory_once():
     assert cells[0] == in_frames[0]
 
 
-def test_a_budget_is_counted_in_one_unit():
-    run = Run().with_bytes(BYTES)
-    assert (run.frames_per_task, run.bytes_per_task) == (0, BYTES)
-    assert (run.with_frames(7).frames_per_task, run.with_frames(7).bytes_per_task) == (7, None)
-    assert Run().with_frames(7).with_bytes(BYTES) == run
-    assert run.with_method("sequential", METHODS["sequential"]).bytes_per_task is None
-    with pytest.raises(BadInput, match="12000 bytes and one of 30 frames"):
-        replace(run, method=run.method.with_budget(30))
+def test_a_run_has_one_budget_and_none_without_a_memory():
+    run, seven = Run().with_budget(IN_BYTES), Budget.per_task(7)
+    assert (run.budget, run.with_budget(seven).budget) == (IN_BYTES, seven)
+    assert Run().with_budget(seven).with_budget(IN_BYTES) == run
+    without = run.with_method(METHODS["sequential"])
+    assert without.budget is None
+    assert without.with_budget(seven) == without
+    assert without.with_method(METHODS["phaser"]).budget == Budget()
+    with pytest.raises(BadInput, match="phaser keeps frames and needs a budget"):
+        replace(run, budget=None)
 
 
 def test_settings_with_bytes_come_back_equal():
-    run = replace(Run(), storage=Storage(codec="png")).with_bytes(BYTES)
+    run = replace(Run(), storage=Storage(codec="png")).with_budget(IN_BYTES)
     assert run_from(json.loads(json.dumps(settings_of(run))), source="run.json") == run
 
 
 @pytest.mark.parametrize(
     ("storage", "error", "message"),
     [
-        ({"codec": "jpeg:90"}, BadInput, "features of the recorded"),
-        ({"codec": "webp"}, BadInput, "use raw, png or webp-lossless"),
+        ({"codec": "jpeg:101"}, BadInput, "image quality 101"),
+        ({"codec": "jpeg:most"}, BadInput, "expected a quality of 1 to 100"),
         ({"codec": "pgn"}, UnknownName, "did you mean png"),
-        ({"bytes_per_task": 0}, BadInput, "a budget of 0 bytes per task"),
+        ({"rehearse_from": "disk"}, BadInput, "expected 'recordings' or 'memory'"),
     ],
 )
 def test_storage_that_makes_no_sense_is_refused(storage, error, message):

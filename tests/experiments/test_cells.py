@@ -9,6 +9,7 @@ from safetensors.numpy import load_file
 
 from phaser.core.errors import BadInput
 from phaser.experiments.cell import run_cell
+from phaser.experiments.events import Finished, Measured, Preparing, RolledOut
 from phaser.experiments.folder import CellFolder
 from phaser.experiments.grid import run_grid
 from phaser.experiments.run import run_from_file, settings_of
@@ -90,14 +91,14 @@ def test_a_checkpoint_carries_the_contract_it_was_trained_under(cell):
 
 
 def test_a_cell_tells_what_happens(cell):
-    kinds = [event["kind"] for event in cell[2]]
-    assert kinds.count("prepare") == kinds.count("task") == 2
-    assert kinds.count("episode") == 3
-    assert kinds[-1] == "done"
-    last = [event for event in cell[2] if event["kind"] == "episode"][-1]
-    assert (last["episodes"], last["planned"], last["seconds_left"]) == (2, 2, 0.0)
-    assert sum(last["shares"].values()) == pytest.approx(1)
-    assert min(last["shares"].values()) > 0
+    kinds = [type(event) for event in cell[2]]
+    assert kinds.count(Preparing) == kinds.count(Measured) == 2
+    assert kinds.count(RolledOut) == 3
+    assert kinds[-1] is Finished
+    last = [event for event in cell[2] if isinstance(event, RolledOut)][-1]
+    assert (last.episodes, last.planned, last.seconds_left) == (2, 2, 0.0)
+    assert sum(last.shares.values()) == pytest.approx(1)
+    assert min(last.shares.values()) > 0
 
 
 def test_the_clock_during_rollouts_is_stored_beside_the_processor_s_time(cell):

@@ -91,5 +91,5 @@ def test_a_cell_cut_off_after_every_step_ends_with_the_same_bits(
 
 @pytest.mark.parametrize("name", ["er-balanced", "mir", "mir-snapshot", "phaser-adaptive"])
 def test_a_run_with_a_new_draw_is_read_back_as_it_was_written(name):
-    run = Run().with_method(name, METHODS[name])
+    run = Run().with_method(METHODS[name])
     assert run_from(settings_of(run), source="run.json") == run

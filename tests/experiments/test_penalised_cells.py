@@ -1,6 +1,5 @@
 """Cells of methods with a penalty: taken up after any step they end with the same bits."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -10,12 +9,13 @@ from safetensors.torch import load_file
 
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput, BrokenFile
+from phaser.core.files import read_json, write_json
 from phaser.core.streams import Streams
 from phaser.evaluation.simulators import Simulators
 from phaser.experiments import resume
 from phaser.experiments.cell import run_cell
 from phaser.experiments.position import Position
-from phaser.experiments.prepare import material
+from phaser.experiments.prepare import Preparation
 from phaser.experiments.run import Run, run_from, settings_of
 from phaser.methods.dark import Dark
 from phaser.methods.no_penalty import NoPenalty
@@ -103,15 +103,17 @@ def test_dark_replay_stores_for_good_what_the_policy_says_when_a_task_ends(
     first = load_file(tmp_path / "penalty" / "00-reach.safetensors")
     run_cell(run, tmp_path, simulators=simulators)
     both = load_file(tmp_path / "penalty" / "01-push.safetensors")
-    assert both.keys() > first.keys() == {"outputs/reach", "places/reach"}
+    assert both.keys() > first.keys() == {"penalty/outputs/reach", "penalty/places/reach"}
     assert all(torch.equal(both[name], value) for name, value in first.items())
     policy = run.policy.build(run.suite.contract, Streams(0).named("weights"))
     [reach, _] = run.suite.tasks()
-    frames = FrameTable({"reach": material(run, reach, policy).train})
-    policy.load_state_dict(load_file(tmp_path / "checkpoints" / "00-reach.safetensors"))
-    refs = [FrameRef("reach", *place) for place in first["places/reach"].tolist()]
+    preparation = Preparation.of(run.suite, run.policy, run.encoders, chunk_length=4)
+    made = preparation.material(reach, run.segmenter_of("reach"))
+    policy.load_trained_state(load_file(tmp_path / "checkpoints" / "00-reach.safetensors"))
+    refs = [FrameRef("reach", *place) for place in first["penalty/places/reach"].tolist()]
+    batch = policy.batch(FrameTable({"reach": made.train}).samples(refs))
     with torch.no_grad():
-        assert torch.equal(policy.outputs(frames.batch(refs)), first["outputs/reach"])
+        assert torch.equal(policy.outputs(batch), first["penalty/outputs/reach"])
 
 
 def test_what_was_left_is_refused_when_it_was_changed(cache, simulators, tmp_path, monkeypatch):
@@ -125,18 +127,20 @@ def test_what_was_left_is_refused_when_it_was_changed(cache, simulators, tmp_pat
         run_cell(run, tmp_path, simulators=simulators)
 
 
-def test_a_position_from_before_there_were_penalties_is_still_read(tmp_path):
-    position = Position(task_index=1, step=3)
-    position.write(tmp_path / "position.json")
-    assert "penalty" not in json.loads((tmp_path / "position.json").read_text())
-    assert Position.read(tmp_path / "position.json") == position
+def test_a_position_comes_back_as_it_was_and_one_of_an_older_version_is_refused(tmp_path):
+    path, position = tmp_path / "position.json", Position(task_index=1, step=3)
+    position.write(path)
+    assert Position.read(path) == position
+    write_json(path, {**read_json(path), "version": 1})
+    with pytest.raises(BrokenFile, match="version 1, this phaser reads 2; go on with the phaser"):
+        Position.read(path)
 
 
-def test_a_run_from_before_there_were_penalties_has_none():
+def test_a_run_that_names_no_penalty_has_none():
     settings = settings_of(Run())
-    assert settings["method"].pop("penalty") == {"rule": "NoPenalty"}
+    assert settings["method"].pop("penalty") == {"kind": "NoPenalty"}
     assert run_from(settings, source="run.json") == Run()
-    settings["method"]["penalty"] = {"rule": "Dark", "weight": 2.0}
+    settings["method"]["penalty"] = {"kind": "Dark", "weight": 2.0}
     assert run_from(settings, source="run.json").method.penalty == Dark(weight=2.0)
     assert Run().method.penalty == NoPenalty()
 

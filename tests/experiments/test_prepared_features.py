@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 from made_up_run import made_up_run
 
-from phaser.core.streams import Streams
-from phaser.experiments.prepare import material
+from phaser.experiments.prepare import Preparation
 
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
     run = made_up_run(tmp_path_factory.mktemp("features-cache"))
-    policy = run.policy.build(run.suite.contract, Streams(0).named("weights"))
-    return material(run, run.suite.tasks()[0], policy).prepared
+    preparation = Preparation.of(run.suite, run.policy, run.encoders, chunk_length=4)
+    return preparation.material(run.suite.tasks()[0], run.method.segmenter).prepared
 
 
 def test_a_prepared_task_has_one_row_of_features_per_frame_of_each_demonstration(prepared):

@@ -1,17 +1,29 @@
 """Runs as values: written down and read back, presets, grids, budgets."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
 
 from phaser.core.errors import BadInput, BrokenFile, BudgetMismatch, UnknownName
 from phaser.core.files import write_json
+from phaser.encoders.table import Encoders
 from phaser.experiments.grid import Axes, check_budgets
 from phaser.experiments.presets import PRESETS, preset
 from phaser.experiments.provenance import command_of
-from phaser.experiments.run import Evaluation, Run, run_from, run_from_file, settings_of
+from phaser.experiments.run import (
+    Evaluation,
+    Run,
+    Storage,
+    run_from,
+    run_from_file,
+    settings_of,
+)
+from phaser.memory.budget import Budget
+from phaser.methods.imagined import Imagined
 from phaser.methods.method import Method
+from phaser.methods.projected import Projected
 from phaser.methods.table import METHODS
 from phaser.phases.annotated import Annotated
 from phaser.phases.autopc import AutoPC
@@ -22,6 +34,8 @@ from phaser.suites.metaworld.recording import MetaWorldRecording
 from phaser.suites.metaworld.suite import MetaWorld
 from phaser.training.fit import Fit
 
+FRAMES = (Budget.per_task(10), Budget.per_task(20))
+
 
 def through_json(run):
     return run_from(json.loads(json.dumps(settings_of(run))), source="run.json")
@@ -29,20 +43,29 @@ def through_json(run):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_run_of_every_method_comes_back_equal_from_its_settings(name):
-    run = Run(seed=3).with_method(name, METHODS[name])
+    run = Run(seed=3).with_method(METHODS[name])
     assert through_json(run) == run
 
 
 def test_settings_other_than_the_defaults_come_back_too():
     run = Run(
-        method=Method(keep=METHODS["er-even"].keep, draw=ByLoss(exponent=2.0, level="phase")),
+        method=Method(
+            name="mine",
+            keep=METHODS["er-even"].keep,
+            draw=ByLoss(exponent=2.0, level="phase"),
+            rehearse=Imagined(share=0.1),
+            penalty=Projected(),
+            segmenter=AutoPC(boundaries="ratio", max_phases=3),
+        ),
         suite=MetaWorld(
             task_list=("reach", "push"), order="reverse", recording=MetaWorldRecording(noise=0)
         ),
         policy=Tiny(head="flow", train_encoder=True, chunk_length=4),
-        segmenter=AutoPC(boundaries="ratio", max_phases=3),
+        encoders=Encoders(vision="policy"),
+        budget=Budget.total(90, floor=2),
         fit=Fit(steps_per_task=7, learning_rate=0.01),
         evaluation=Evaluation(rollouts_per_task=3, earlier_rollouts=1),
+        storage=Storage(codec="jpeg:80", rehearse_from="memory"),
     )
     assert through_json(run) == run
     assert through_json(run) != Run()
@@ -64,11 +87,11 @@ def test_phases_of_a_file_become_settings_that_need_it_no_more(tmp_path):
     run = Run(suite=MetaWorld(task_list=("reach", "push"))).with_phases(path)
     path.unlink()
     assert through_json(run) == run
-    assert run.most_phases == 2
+    assert run.segmenter_of("push").max_phases == 2
     assert isinstance(run.segmenter_of("push"), Annotated)
-    assert run.with_method("phaser-paper", METHODS["phaser-paper"]).segmenter_of(
-        "push"
-    ) == Annotated(annotation=run.annotations[1], auto=AutoPC(boundaries="ratio"))
+    assert run.with_method(METHODS["phaser-paper"]).segmenter_of("push") == Annotated(
+        annotation=run.phases[1], segmenter=AutoPC(boundaries="ratio")
+    )
     assert "--from run.json" in command_of(run)
 
 
@@ -102,8 +125,14 @@ def test_an_unknown_key_is_refused_in_one_line_that_names_it(path):
     [
         ({"seed": -1}, "seed -1"),
         ({"seed": "many"}, "seed"),
-        ({"method": {"keep": {"rule": "Hoard"}, "draw": {"rule": "Uniform"}}}, "method"),
-        ({"suite": {"task_list": "metaworld-99"}}, "metaworld-99"),
+        (
+            {"method": {"name": "x", "keep": {"kind": "Evne"}, "draw": {"kind": "Uniform"}}},
+            "did you mean Even",
+        ),
+        ({"suite": {"kind": "metaworld", "task_list": "metaworld-99"}}, "metaworld-99"),
+        ({"suite": {"kind": "metaword"}}, "did you mean metaworld"),
+        ({"policy": {"head": "flow"}}, "a policy is .* expected an object with 'kind'"),
+        ({"budget": {"amount": 0}}, "a budget with amount 0"),
         ({"fit": {"batch_size": 0}}, "batch_size 0"),
     ],
 )
@@ -141,22 +170,32 @@ def test_rollouts_that_make_no_sense_are_refused(wrong):
 
 
 def test_a_method_brings_its_own_way_of_carrying_boundaries_over():
-    run = Run().with_method("phaser-paper", METHODS["phaser-paper"])
-    assert run.segmenter.boundaries == "ratio"
-    assert run.with_method("er", METHODS["er"]).segmenter.boundaries == "per-demo"
+    run = Run().with_method(METHODS["phaser-paper"])
+    assert run.segmenter_of("reach").boundaries == "ratio"
+    assert run.with_method(METHODS["er"]).segmenter_of("reach").boundaries == "per-demo"
+
+
+def test_the_name_of_a_method_is_derived_and_marks_what_was_changed():
+    run = Run(method=METHODS["phaser-paper"])
+    assert run.method_name == "phaser-paper"
+    changed = replace(run, method=replace(run.method, draw=ByLoss()))
+    again = replace(run, method=replace(run.method, draw=ByLoss(exponent=2.0)))
+    names = [changed.method_name, again.method_name]
+    assert all(re.fullmatch("phaser-paper~[0-9a-f]{4}", name) for name in names)
+    assert len({run.name, changed.name, again.name}) == 3
 
 
 def test_a_grid_has_seeds_outermost_and_every_combination_once():
-    axes = Axes(methods=("er", "phaser", "er"), seeds=(4, 5), budgets=(10, 20))
+    axes = Axes(methods=("er", "phaser", "er"), seeds=(4, 5), budgets=FRAMES)
     cells = axes.cells(preset("metaworld-10"))
-    found = [(cell.seed, cell.frames_per_task, cell.method_name) for cell in cells]
+    found = [(cell.seed, cell.budget.amount, cell.method_name) for cell in cells]
     methods = ("er", "phaser")
     assert found == [(s, b, m) for s in (4, 5) for b in (10, 20) for m in methods]
     assert len({cell.name for cell in cells}) == len(cells)
 
 
 def test_a_method_without_memory_appears_once_whatever_the_budgets():
-    cells = Axes(methods=("sequential",), budgets=(10, 20, 40)).cells(preset("metaworld-10"))
+    cells = Axes(methods=("sequential",), budgets=FRAMES).cells(preset("metaworld-10"))
     assert [cell.name for cell in cells] == ["sequential-b0-default-s0"]
 
 
@@ -170,7 +209,8 @@ def test_odd_seeds_learn_in_reverse_when_orders_alternate():
 
 
 def folder_with(path, *, per_task, held, seed=0):
-    about = {"frames_per_task": per_task, "seed": seed, "tasks": ["a", "b"]}
+    budget = {"amount": per_task, "unit": "frames", "per": "task"} if per_task else None
+    about = {"budget": budget, "seed": seed, "tasks": ["a", "b"]}
     write_json(path / "run.json", about)
     frames = dict(zip("ab", held, strict=False))
     write_json(path / "budget.json", {"frames_per_task": frames, "total_frames": sum(held)})
@@ -197,9 +237,13 @@ def test_unequal_budgets_are_refused(tmp_path, held):
         check_budgets(folders)
 
 
-def test_a_negative_budget_is_refused():
-    with pytest.raises(BadInput, match="-3 frames"):
-        Axes(methods=("er",), budgets=(-3,)).cells(preset("metaworld-10"))
+def test_a_grid_gives_its_segmenter_to_methods_that_bring_none():
+    base = preset("metaworld-10")
+    mine = AutoPC(max_phases=2)
+    base = replace(base, method=replace(base.method, segmenter=mine))
+    er, paper = Axes(methods=("er", "phaser-paper")).cells(base)
+    assert er.method.segmenter == mine
+    assert paper.method.segmenter == METHODS["phaser-paper"].segmenter
 
 
 def test_a_negative_seed_is_refused():

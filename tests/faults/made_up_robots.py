@@ -10,24 +10,49 @@ from pathlib import Path
 
 import numpy as np
 
-from phaser.core.demonstration import Task
+from phaser.core.contract import Contract
+from phaser.core.demonstration import ActionLayout, Task
 from phaser.core.errors import UnknownName
 from phaser.core.policy import Observation
+from phaser.core.suite import Env, Suite
 from phaser.evaluation.messages import Job
 
 TASKS = tuple(Task(name=name, instruction=f"{name} the cup") for name in ("push", "lift", "turn"))
+CONTRACT = Contract(
+    suite="robots",
+    cameras=("top",),
+    image_size=(4, 4),
+    state=("x", "y"),
+    state_centre=(0.0, 0.0),
+    state_scale=(1.0, 1.0),
+    action=("dx", "dy"),
+    layout=ActionLayout(motion=(0, 1), gripper=()),
+)
 HORIZON, UNLUCKY = 40, ("lift", 2, 9)
 """The task, initial state and step at which there is trouble."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Robots:
+class Robots(Suite):
     """`trouble` happens so many `times` in all processes together; they count in `folder`."""
 
     folder: Path
     trouble: str = ""
     times: int = 1
     step_s: float = 0.0
+    order: str = "default"
+
+    @property
+    def contract(self):
+        return CONTRACT
+
+    @property
+    def cache(self):
+        return self.folder
+
+    @property
+    def has_simulator(self):
+        return True
 
     def tasks(self):
         return TASKS
@@ -53,7 +78,7 @@ class Robots:
         ]
 
 
-class Robot:
+class Robot(Env):
     """Whether it succeeds hangs on every bit of every action."""
 
     def __init__(self, task, suite):

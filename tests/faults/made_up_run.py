@@ -20,10 +20,11 @@ from made_up_suite import MadeUpSuite
 
 from phaser.core import files
 from phaser.core.errors import PhaserError
+from phaser.experiments import compatibility
 from phaser.experiments import folder as run_folder
-from phaser.experiments import sameness
 from phaser.experiments.cell import run_cell
 from phaser.experiments.run import Evaluation, Run
+from phaser.memory.budget import Budget
 from phaser.methods.table import METHODS
 from phaser.policies.tiny.settings import Tiny
 from phaser.training.fit import Fit
@@ -36,7 +37,7 @@ def made_up_run(cache, method="phaser", **changes):
         fit=Fit(steps_per_task=6, batch_size=6, checkpoint_every_steps=2),
         evaluation=Evaluation(rollouts_per_task=2, learnt_rollouts=1, earlier_rollouts=1),
     )
-    return replace(run, **changes).with_method(method, METHODS[method].with_budget(8))
+    return replace(run, **changes).with_method(METHODS[method]).with_budget(Budget.per_task(8))
 
 
 def kind_of(path, folder):
@@ -48,7 +49,7 @@ def kind_of(path, folder):
 
 def forget_the_commit():
     """Whoever works on the code while its tests run must not fail them."""
-    run_folder.commit = sameness.commit = lambda: "made up"
+    run_folder.commit = compatibility.commit = lambda: "made up"
 
 
 def _fault(order, folder, said):

@@ -9,6 +9,7 @@ import numpy as np
 
 from phaser.core.demonstration import Demo
 from phaser.core.policy import Observation
+from phaser.core.suite import Env
 from phaser.suites.metaworld.recording import LAYOUT
 from phaser.suites.metaworld.suite import MetaWorld
 
@@ -34,7 +35,7 @@ def picture(seed):
     return small.repeat(SIZE // 8, axis=0).repeat(SIZE // 8, axis=1)
 
 
-class MadeUpEnv:
+class MadeUpEnv(Env):
     """Whether it is solved hangs on the last digits of the actions, so on every bit of weights."""
 
     def __init__(self, task):
@@ -53,14 +54,17 @@ class MadeUpEnv:
         images = {name: picture(shown + k) for k, name in enumerate(CAMERAS)}
         return Observation(images=images, state=self._state, instruction=self.task.instruction)
 
-    def close(self):
-        pass
-
 
 class MadeUpSuite(MetaWorld):
     """Meta-World's tasks and contract; all that needs a simulator is made up."""
 
     __slots__ = ()
+
+    def missing(self):
+        return []
+
+    def require(self):
+        return None
 
     def demos(self, task, split):
         return tuple(made_up_demo(task, split, index) for index in range(NUM_DEMOS[split]))

@@ -14,13 +14,13 @@ from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.files import write_json
 from phaser.core.locks import InUse, exclusive
 from phaser.evaluation.simulators import Simulators
-from phaser.experiments import sameness
+from phaser.experiments import compatibility
 from phaser.experiments.cell import Cell, run_cell
+from phaser.experiments.events import Preparing
 from phaser.experiments.folder import CellFolder
 from phaser.experiments.grid import is_finished
 from phaser.experiments.kept_frames import KeptFrames
 from phaser.experiments.position import Position
-from phaser.methods.method import Method
 from phaser.routing.by_loss import ByLoss
 from phaser.training.fit import Fit
 
@@ -34,8 +34,8 @@ def interrupted(run, folder, *, at_step):
     prepared = []
 
     def notify(event):
-        if event["kind"] == "prepare":
-            prepared.append(event["task"])
+        if isinstance(event, Preparing):
+            prepared.append(event.task)
 
     def progress(step, steps, loss):
         if len(prepared) == 2 and step == at_step:
@@ -101,8 +101,10 @@ def test_how_often_it_is_saved_may_change_and_changes_no_bit(half, cache, tmp_pa
 
 
 def test_other_libraries_are_refused_with_a_diff(half, cache, monkeypatch):
-    now = sameness.versions()
-    monkeypatch.setattr(sameness, "versions", lambda: {**now, "torch": "9.9", "pyarrow": "9.9"})
+    now = compatibility.versions()
+    monkeypatch.setattr(
+        compatibility, "versions", lambda: {**now, "torch": "9.9", "pyarrow": "9.9"}
+    )
     with pytest.raises(BadInput, match=r"torch: .* → 9\.9\)") as caught:
         run_cell(made_up_run(cache), half)
     assert "pyarrow" not in one_line(caught)
@@ -110,9 +112,9 @@ def test_other_libraries_are_refused_with_a_diff(half, cache, monkeypatch):
 
 def test_other_code_goes_on_and_is_written_down(half, cache, monkeypatch):
     monkeypatch.setattr("phaser.experiments.folder.commit", lambda: "another commit")
-    monkeypatch.setattr(sameness, "commit", lambda: "another commit")
+    monkeypatch.setattr(compatibility, "commit", lambda: "another commit")
     before = json.loads((half / "run.json").read_text())
-    assert sameness.other_commit(half) == before["commit"]
+    assert compatibility.other_commit(half) == before["commit"]
     run_cell(made_up_run(cache), half)
     after = json.loads((half / "run.json").read_text())
     assert after == {**before, "other_commits": ["another commit"]}
@@ -180,8 +182,8 @@ def test_a_lost_file_is_named(half, cache, lost):
 
 def test_a_position_of_a_newer_version_is_refused_with_advice(half):
     found = json.loads((half / "position.json").read_text())
-    write_json(half / "position.json", {**found, "version": 2})
-    with pytest.raises(BrokenFile, match="version 2, this phaser reads 1"):
+    write_json(half / "position.json", {**found, "version": 3})
+    with pytest.raises(BrokenFile, match="version 3, this phaser reads 2"):
         Position.read(half / "position.json")
 
 
@@ -207,14 +209,14 @@ def test_the_memory_read_back_is_the_one_that_was_in_ram(cache, tmp_path):
 
 def selected(cell, task):
     prepared = cell.materials[task.name].prepared
-    return cell.run.method.keep.select(prepared, cell.streams.named("keep", task.name))
+    stream = cell.streams.named("keep", task.name)
+    return cell.run.method.keep.select(prepared, cell.run.budget.amount, stream)
 
 
 def test_a_draw_that_asks_for_losses_is_given_those_of_the_task_s_beginning(cache, tmp_path):
     """Its weights come from the policy before the task, which is not the one that is restored."""
     base = made_up_run(cache)
-    by_loss = Method(keep=base.method.keep, draw=ByLoss(exponent=4.0))
-    run = base.with_method("by-loss", by_loss)
+    run = base.with_method(replace(base.method, draw=ByLoss(exponent=4.0)))
     run_cell(run, tmp_path / "whole")
     interrupted(run, tmp_path / "half", at_step=5)
     run_cell(run, tmp_path / "half")
@@ -237,7 +239,7 @@ def test_resume_without_a_run_or_with_another_is_refused(words, message):
 
 def test_the_verb_says_where_a_run_goes_on_and_refuses_other_settings(half, cache, monkeypatch):
     monkeypatch.setattr(
-        sameness, "commit", lambda: json.loads((half / "run.json").read_text())["commit"]
+        compatibility, "commit", lambda: json.loads((half / "run.json").read_text())["commit"]
     )
     [line] = run_verb._where_it_stands(made_up_run(cache), half)
     assert line == f"{half} was interrupted; it goes on from task 2/3 push, step 2."

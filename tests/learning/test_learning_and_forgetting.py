@@ -11,11 +11,14 @@ import numpy as np
 import pytest
 from accelerate import Accelerator
 
+from phaser.core.contract import Contract
 from phaser.core.demonstration import ActionLayout, Demo, Task
 from phaser.core.memory import Memory, PreparedTask
 from phaser.core.policy import Observation
 from phaser.core.segmentation import Segmentation
 from phaser.core.streams import Streams
+from phaser.encoders.minilm import MiniLM
+from phaser.memory.budget import Budget
 from phaser.methods.table import METHODS
 from phaser.policies.tiny.settings import Tiny
 from phaser.routing.nothing import NoDraw
@@ -23,26 +26,28 @@ from phaser.routing.prototypes import prototypes
 from phaser.training.fit import Fit
 from phaser.training.frames import FrameTable, TaskFrames
 from phaser.training.learner import PolicyLearner
-from phaser.training.stream import learn_stream
+from phaser.training.probe import PolicyProbe
+from phaser.training.stream import TaskStream
 
 SIZE, MOVE_FRAMES, GRIP_FRAMES = 64, 8, 4
-CONTRACT = {
-    "cameras": ["table"],
-    "image_size": [SIZE, SIZE],
-    "state": ["x", "y"],
-    "state_centre": [0.0, 0.0],
-    "state_scale": [1.0, 1.0],
-    "action": ["dx", "dy", "gripper"],
-    "motion": [0, 1],
-    "gripper": [2],
-}
+LAYOUT = ActionLayout(motion=(0, 1), gripper=(2,))
+CONTRACT = Contract(
+    suite="toy",
+    cameras=("table",),
+    image_size=(SIZE, SIZE),
+    state=("x", "y"),
+    state_centre=(0.0, 0.0),
+    state_scale=(1.0, 1.0),
+    action=("dx", "dy", "gripper"),
+    layout=LAYOUT,
+)
 TASKS = {
     "approach": Task(name="approach", instruction="move to the red square and grasp it"),
     "flee": Task(name="flee", instruction="keep away from the red square"),
 }
 SIGN = {"approach": 1.0, "flee": -1.0}
 NUM_TRAIN, NUM_HELDOUT = 80, 20
-BUDGET = 60
+BUDGET = Budget.per_task(60)
 FLOW_LOSS, FLOW_ACTION = 0.35, 0.6
 FIT = Fit(steps_per_task=250, batch_size=32, learning_rate=3e-3)
 
@@ -75,14 +80,13 @@ def demo_of(name, index, rng):
     # The gripping frames look the same as the moving ones but for the hand being low (far out).
     travelled = np.concatenate([np.linspace(0, 0.2, MOVE_FRAMES), np.full(GRIP_FRAMES, 2.0)])
     states = hand + travelled[:, None]
-    layout = ActionLayout(motion=(0, 1), gripper=(2,))
     images = Drawings(square, len(actions))
     return Demo(
         task=name,
         index=index,
         actions=actions,
         states=states,
-        layout=layout,
+        layout=LAYOUT,
         cameras={"table": images},
     )
 
@@ -98,21 +102,24 @@ class Toy:
 
 
 def toy(settings, seed):
-    policy = settings.build(CONTRACT, Streams(seed).named("weights"))
+    policy, words = settings.build(CONTRACT, Streams(seed).named("weights")), MiniLM()
+    see = policy.front_end
     made = Toy(policy, FrameTable(), FrameTable(), {})
     for name, task in TASKS.items():
         rng = Streams(seed).named("demos", name)()
         demos = tuple(demo_of(name, k, rng) for k in range(NUM_TRAIN + NUM_HELDOUT))
-        language = policy.embed(task.instruction)
-        seen = [policy.frame_inputs({"table": demo.cameras["table"].read([0])}) for demo in demos]
+        seen = [see({"table": demo.cameras["table"].read([0])}) for demo in demos]
         rows = [
             {k: v.repeat(demo.num_frames, 0) for k, v in one.items()}
             for one, demo in zip(seen, demos, strict=True)
         ]
         for table, part in ((made.train, slice(NUM_TRAIN)), (made.heldout, slice(NUM_TRAIN, None))):
-            inputs = {key: np.concatenate([one[key] for one in rows[part]]) for key in rows[0]}
+            images = {key: np.concatenate([one[key] for one in rows[part]]) for key in rows[0]}
             table.tasks[name] = TaskFrames.of(
-                demos[part], inputs, language=language, chunk_length=settings.chunk_length
+                demos[part],
+                images,
+                instruction=task.instruction,
+                chunk_length=settings.chunk_length,
             )
         cut = Segmentation.from_boundaries(
             [MOVE_FRAMES], num_frames=demos[0].num_frames, labels=["move", "grip"]
@@ -124,8 +131,8 @@ def toy(settings, seed):
             prototypes=prototypes(
                 demos[:NUM_TRAIN],
                 (cut,) * NUM_TRAIN,
-                instruction_embedding=language,
-                frame_features=lambda demo, rows=rows: policy.summarise(rows[demo.index]),
+                instruction_embedding=words.encode([task.instruction])[0],
+                frame_features=lambda demo, rows=rows: see.describe(rows[demo.index]),
             ),
         )
     return made
@@ -165,8 +172,13 @@ def first_task(method_name, seed=0):
     probe = learner_of(made, made.heldout, seed)
     refs = made.heldout.tasks["approach"].refs("approach")
     losses = [float(probe.frame_losses(refs).mean())]
-    learner, method = learner_of(made, made.train, seed), METHODS[method_name].with_budget(BUDGET)
-    for _ in learn_stream(made.prepared.values(), learner, method, Streams(seed)):
+    learn = TaskStream(
+        learner=learner_of(made, made.train, seed),
+        method=METHODS[method_name],
+        budget=BUDGET,
+        streams=Streams(seed),
+    )
+    for _ in learn(made.prepared.values()):
         losses.append(float(probe.frame_losses(refs).mean()))
     untrained, learnt, after_second = losses
     return FirstTask(
@@ -231,7 +243,7 @@ def test_the_flow_head_learns_to_sample_the_right_actions():
         Memory(),
         made.prepared["approach"],
         Streams(0).named("draw"),
-        probe.probe(made.prepared["approach"]),
+        PolicyProbe(learner=probe, task="approach"),
     )
     learner.learn(made.prepared["approach"], nothing)
     assert probe.frame_losses(refs).mean() < FLOW_LOSS * untrained

@@ -45,13 +45,13 @@ def sample_of(ref: FrameRef) -> Sample:
 
 def new_task(name: str = "lift", *, frames: int = 12, stride: int = 3) -> NewTask:
     task = prepared_task(name, seed=len(name))
-    rule = PhaseBuckets(frames_per_task=frames, stride=stride)
-    buckets = rule.select(task, Streams(0).named("keep", name))
+    rule = PhaseBuckets(stride=stride)
+    buckets = rule.select(task, frames, Streams(0).named("keep", name))
     return NewTask(
         task=task.task,
         buckets=buckets,
         sample_of=sample_of,
-        phases=phase_rows(task, buckets, stride=stride),
+        phases=phase_rows(task, buckets, rule),
         source={"dataset": "made up"},
     )
 

@@ -15,13 +15,13 @@ LENGTH = 300
 
 def kept(lengths, *, within="boundary", budget=60):
     """Progress inside each phase of the frames that are kept."""
-    rule = PhaseBuckets(frames_per_task=budget, within=within, stride=1)
+    rule = PhaseBuckets(within=within, stride=1)
     task = prepared_task(num_demos=6, lengths=lengths)
     starts = np.cumsum([0, *lengths])
     return [
         np.array([ref.frame - starts[bucket.phase.index] for ref in bucket.frames])
         / lengths[bucket.phase.index]
-        for bucket in rule.select(task, Streams(0).named("keep"))
+        for bucket in rule.select(task, budget, Streams(0).named("keep"))
     ]
 
 

@@ -1,7 +1,6 @@
 """Budgets in bytes: as many frames as fit, each encoded at most once."""
 
 from collections import Counter
-from dataclasses import replace
 from typing import get_args
 
 import numpy as np
@@ -24,7 +23,7 @@ RULES = [*(PhaseBuckets(within=one) for one in get_args(Within)), Reservoir(), H
 
 
 def selecting(rule):
-    return lambda count: replace(rule, frames_per_task=count).select(TASK, Streams(2).named("keep"))
+    return lambda count: rule.select(TASK, count, Streams(2).named("keep"))
 
 
 def kept(buckets):
@@ -83,7 +82,7 @@ def test_far_fewer_frames_are_encoded_than_offered():
         return 900 + frame.frame
 
     def select(count):
-        return Reservoir(frames_per_task=count).select(task, Streams(2).named("keep"))
+        return Reservoir().select(task, count, Streams(2).named("keep"))
 
     frames = kept(within_bytes(60_000, select, size_of, 12_000))
     assert 50 < len(frames) < 65

@@ -18,13 +18,11 @@ from phaser.memory.reservoir import Reservoir
 TASKS = [prepared_task("open"), prepared_task("close", seed=1)]
 
 
-def rows_of(rule, tasks=TASKS):
+def rows_of(rule, frames, tasks=TASKS):
     return [
         row
         for task in tasks
-        for row in phase_rows(
-            task, rule.select(task, Streams(0).named("k")), stride=getattr(rule, "stride", None)
-        )
+        for row in phase_rows(task, rule.select(task, frames, Streams(0).named("k")), rule)
     ]
 
 
@@ -33,7 +31,7 @@ def column(rows, name):
 
 
 def test_it_counts_frames_per_phase_per_task_and_in_total():
-    found = certificate(rows_of(PhaseBuckets(frames_per_task=18)))
+    found = certificate(rows_of(PhaseBuckets(), 18))
     assert found["frames_per_task"] == {"open": 18, "close": 18}
     assert found["total_frames"] == 36
     assert column(found["frames_per_phase"], "frames") == [6] * 6
@@ -43,7 +41,7 @@ def test_it_counts_frames_per_phase_per_task_and_in_total():
 
 
 def test_bytes_are_summed_where_every_phase_that_holds_frames_knows_them():
-    rows = rows_of(PhaseBuckets(frames_per_task=18, zero_phase=1))
+    rows = rows_of(PhaseBuckets(zero_phase=1), 18)
     for row in rows:
         if row["frames"]:
             row["bytes"] = 100 * row["frames"] + row["index"]
@@ -55,7 +53,7 @@ def test_bytes_are_summed_where_every_phase_that_holds_frames_knows_them():
 
 
 def test_an_emptied_phase_is_shown_with_its_candidates_and_the_share_it_gave_away():
-    rows = rows_of(PhaseBuckets(frames_per_task=18, zero_phase=0), TASKS[:1])
+    rows = rows_of(PhaseBuckets(zero_phase=0), 18, TASKS[:1])
     # Phase 0 has 20 frames: 7 after a stride of 3, in 4 demonstrations. Phase 1 has 8 in all.
     assert column(rows, "candidates") == [28, 8, 40]
     assert column(rows, "frames") == [0, 8, 10]
@@ -65,7 +63,7 @@ def test_an_emptied_phase_is_shown_with_its_candidates_and_the_share_it_gave_awa
 
 
 def test_a_phase_with_too_few_candidates_says_what_it_could_not_fill_and_who_received_it():
-    rows = rows_of(PhaseBuckets(frames_per_task=37), TASKS[:1])
+    rows = rows_of(PhaseBuckets(), 37, TASKS[:1])
     # 37 = 3 × 12 + 1: phase 0 takes the odd frame; phase 1 offers 8, its 4 go to the others alike.
     assert column(rows, "share") == [12, 12, 12]
     assert column(rows, "frames") == [15, 8, 14]
@@ -77,7 +75,7 @@ def test_a_phase_with_too_few_candidates_says_what_it_could_not_fill_and_who_rec
 def test_the_papers_zero_budget_control_is_certified():
     # 278 × 4 = 1112 = 372 + 370 + 370; appendix F.
     task = prepared_task("t", num_demos=10, lengths=(120, 120, 120, 120))
-    rows = rows_of(PhaseBuckets(frames_per_task=278 * 4, zero_phase=0), [task])
+    rows = rows_of(PhaseBuckets(zero_phase=0), 278 * 4, [task])
     assert column(rows, "candidates") == [400] * 4
     assert column(rows, "frames") == [0, 372, 370, 370]
     assert column(rows, "share") == [278] * 4
@@ -98,10 +96,8 @@ def test_shares_shortfalls_and_what_was_received_account_for_every_frame(lengths
     room = [2 * len(range(0, length, stride)) for length in lengths]
     available = sum(room) - (0 if zero is None else room[zero])
     budget = data.draw(st.integers(len(lengths) - (zero is not None), available))
-    rows = rows_of(
-        PhaseBuckets(frames_per_task=budget, stride=stride, zero_phase=zero, within="random"),
-        [task],
-    )
+    rule = PhaseBuckets(stride=stride, zero_phase=zero, within="random")
+    rows = rows_of(rule, budget, [task])
     assert column(rows, "candidates") == room
     assert sum(column(rows, "frames")) == budget
     assert set(column(rows, "share")) == {budget // len(lengths)}
@@ -111,9 +107,9 @@ def test_shares_shortfalls_and_what_was_received_account_for_every_frame(lengths
             assert row["frames"] == row["candidates"]
 
 
-@pytest.mark.parametrize("rule", [Reservoir(frames_per_task=18), Even(frames_per_task=18)])
+@pytest.mark.parametrize("rule", [Reservoir(), Even()])
 def test_a_rule_without_phases_has_no_shares_and_every_frame_as_candidate(rule):
-    rows = rows_of(rule, TASKS[:1])
+    rows = rows_of(rule, 18, TASKS[:1])
     assert column(rows, "candidates") == [80, 16, 120]
     assert not any({"share", "shortfall", "redistributed"} & set(row) for row in rows)
     assert "rule" not in certificate(rows)
@@ -122,8 +118,8 @@ def test_a_rule_without_phases_has_no_shares_and_every_frame_as_candidate(rule):
 def test_equal_budgets_pass_however_they_lie_in_the_phases():
     check_equal(
         {
-            "er-even": certificate(rows_of(Even(frames_per_task=18))),
-            "phaser": certificate(rows_of(PhaseBuckets(frames_per_task=18))),
+            "er-even": certificate(rows_of(Even(), 18)),
+            "phaser": certificate(rows_of(PhaseBuckets(), 18)),
         }
     )
     check_equal({})
@@ -131,8 +127,8 @@ def test_equal_budgets_pass_however_they_lie_in_the_phases():
 
 def test_unequal_budgets_are_refused_with_both_figures():
     certificates = {
-        "er-even": certificate(rows_of(Even(frames_per_task=20))),
-        "phaser": certificate(rows_of(PhaseBuckets(frames_per_task=18))),
+        "er-even": certificate(rows_of(Even(), 20)),
+        "phaser": certificate(rows_of(PhaseBuckets(), 18)),
     }
     with pytest.raises(BudgetMismatch, match="er-even holds 20 frames, phaser holds 18"):
         check_equal(certificates)

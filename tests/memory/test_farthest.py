@@ -56,8 +56,8 @@ def test_frames_kept_by_spread_differ_more_than_those_on_a_grid():
     rows = frame_vectors(task, available)
     row_of = {ref: at for at, ref in enumerate(ref for refs in available for ref in refs)}
     for within in ("even", "random", "spread"):
-        rule = PhaseBuckets(frames_per_task=24, within=within)
-        buckets = rule.select(task, Streams(0).named("keep"))
+        rule = PhaseBuckets(within=within)
+        buckets = rule.select(task, 24, Streams(0).named("keep"))
         vectors[within] = [rows[[row_of[ref] for ref in one.frames]] for one in buckets]
     for phase in (0, 2):
         apart = {within: closest_pair(of_phase[phase]) for within, of_phase in vectors.items()}

@@ -65,7 +65,7 @@ def test_the_unit_of_a_channel_does_not_change_what_is_kept(rule):
     unit = np.array([1000.0, 0.001, 1.0, 1.0])
     demos = tuple(replace(demo, actions=demo.actions * unit) for demo in task.demos)
     first, other = (
-        [bucket.frames for bucket in rule.select(one, Streams(0).named("keep"))]
+        [bucket.frames for bucket in rule.select(one, 20, Streams(0).named("keep"))]
         for one in (task, replace(task, demos=demos))
     )
     assert first == other
@@ -81,4 +81,4 @@ def test_the_unit_of_a_channel_does_not_change_what_is_kept(rule):
 @pytest.mark.parametrize("rule", [Herding(), PhaseBuckets(within="spread")])
 def test_features_that_cannot_be_right_are_refused(rule, features, message):
     with pytest.raises(BadInput, match=message):
-        rule.select(task_with(features), Streams(0).named("keep"))
+        rule.select(task_with(features), 20, Streams(0).named("keep"))

@@ -71,12 +71,12 @@ def test_the_rule_herds_features_of_length_one_over_the_whole_task():
     features = np.concatenate([task.features(demo) for demo in task.demos])
     features /= np.linalg.norm(features, axis=1, keepdims=True)
     expected = sorted(refs[at] for at in direct_herding(features, 9))
-    assert kept(Herding(frames_per_task=9).select(task, STREAM)) == expected
+    assert kept(Herding().select(task, 9, STREAM)) == expected
 
 
 def test_inside_phases_each_is_herded_for_itself():
     task = with_features(prepared_task())
-    buckets = PhaseBuckets(frames_per_task=9, within="herding", stride=1).select(task, STREAM)
+    buckets = PhaseBuckets(within="herding", stride=1).select(task, 9, STREAM)
     for bucket, (start, stop) in zip(buckets, [(0, 20), (20, 24), (24, 54)], strict=True):
         spans = [task.features(demo)[start:stop] for demo in task.demos]
         refs = [
@@ -90,10 +90,10 @@ def test_inside_phases_each_is_herded_for_itself():
 @pytest.mark.parametrize("count", [1, 7])
 def test_a_larger_budget_keeps_what_a_smaller_one_keeps(count):
     task = with_features(prepared_task())
-    few, more = (kept(Herding(frames_per_task=n).select(task, STREAM)) for n in (count, count + 5))
+    few, more = (kept(Herding().select(task, n, STREAM)) for n in (count, count + 5))
     assert set(few) < set(more)
 
 
 def test_a_budget_beyond_the_task_is_refused():
     with pytest.raises(BadInput, match="a budget of 217 frames, but the task offers 216"):
-        Herding(frames_per_task=217).select(prepared_task(), STREAM)
+        Herding().select(prepared_task(), 217, STREAM)

@@ -13,6 +13,7 @@ from scipy import stats
 
 from phaser.core.demonstration import ActionLayout, Demo, Task
 from phaser.core.memory import PreparedTask, Prototype
+from phaser.core.ports import Keep
 from phaser.core.segmentation import Segmentation
 from phaser.core.streams import Streams
 from phaser.memory.allocation import allocate
@@ -115,8 +116,8 @@ def test_a_bucket_holds_distinct_frames_of_its_own_phase_on_the_stride(
     zero = data.draw(st.none() | st.integers(0, num_phases - 1)) if num_phases > 1 else None
     available = sum(room) - (0 if zero is None else room[zero])
     budget = data.draw(st.integers(num_phases - (zero is not None), available))
-    rule = PhaseBuckets(frames_per_task=budget, stride=stride, within=within, zero_phase=zero)
-    buckets = rule.select(task, Streams(seed).named("keep"))
+    rule = PhaseBuckets(stride=stride, within=within, zero_phase=zero)
+    buckets = rule.select(task, budget, Streams(seed).named("keep"))
     check_buckets(task, buckets, budget=budget, stride=stride)
     counts = dict.fromkeys(range(num_phases), 0)
     counts |= {bucket.phase.index: len(bucket.frames) for bucket in buckets}
@@ -131,7 +132,7 @@ def test_rules_without_phases_put_their_frames_into_the_right_buckets(
 ):
     task = task_of(lengths, features=features)
     budget = data.draw(st.integers(1, sum(demo.num_frames for demo in task.demos)))
-    buckets = rule(frames_per_task=budget).select(task, Streams(seed).named("keep"))
+    buckets = rule().select(task, budget, Streams(seed).named("keep"))
     check_buckets(task, buckets, budget=budget, stride=1)
 
 
@@ -143,40 +144,37 @@ def test_the_chunk_of_a_kept_frame_stays_in_its_episode_and_the_mask_says_where_
     task = task_of(lengths)
     num_frames = sum(demo.num_frames for demo in task.demos)
     budget = data.draw(st.integers(1, num_frames))
-    refs = kept(Reservoir(frames_per_task=budget).select(task, Streams(0).named("keep")))
-    frames = TaskFrames.of(task.demos, {}, language=np.zeros(1), chunk_length=chunk_length)
-    batch = FrameTable({"t": frames}).batch(refs)
+    refs = kept(Reservoir().select(task, budget, Streams(0).named("keep")))
+    frames = TaskFrames.of(task.demos, {}, instruction="do t", chunk_length=chunk_length)
+    samples = FrameTable({"t": frames}).samples(refs)
     end_of = {demo.index: demo.num_frames for demo in task.demos}
-    for ref, actions, valid in zip(refs, batch.actions, batch.valid, strict=True):
+    for ref, actions, valid in zip(refs, samples.actions, samples.valid, strict=True):
         ahead = min(chunk_length, end_of[ref.demo] - ref.frame)
         assert valid.tolist() == [True] * ahead + [False] * (chunk_length - ahead)
         assert set(actions[:, 0].tolist()) == {ref.demo}
         assert actions[:ahead, 1].tolist() == list(range(ref.frame, ref.frame + ahead))
 
 
-class OffByOne:
+class OffByOne(Keep):
     """A reservoir with the classic mistake: the newest frame competes for one slot too few."""
 
-    def __init__(self, frames_per_task):
-        self.frames_per_task = frames_per_task
-
-    def select(self, task, stream):
+    def select(self, task, num_frames, stream):
         rng = stream()
         pool = [frame for frames in frames_of_task(task) for frame in frames]
-        slots = pool[: self.frames_per_task]
-        for seen, frame in enumerate(pool[self.frames_per_task :], start=self.frames_per_task):
+        slots = pool[:num_frames]
+        for seen, frame in enumerate(pool[num_frames:], start=num_frames):
             place = rng.integers(0, seen)
-            if place < self.frames_per_task:
+            if place < num_frames:
                 slots[place] = frame
         return into_buckets(task, slots)
 
 
-def times_kept(rule, lengths, *, rounds):
+def times_kept(rule, num_frames, lengths, *, rounds):
     """How often each frame was kept: one row per demonstration, all of one length."""
     task = task_of(lengths)
     counts = np.zeros((len(lengths), sum(lengths[0])))
     for seed in range(rounds):
-        for frame in kept(rule.select(task, Streams(seed).named("keep"))):
+        for frame in kept(rule.select(task, num_frames, Streams(seed).named("keep"))):
             counts[frame.demo - 7, frame.frame] += 1
     return counts
 
@@ -194,16 +192,16 @@ def uniform_pvalue(counts, *, rounds):
 
 def test_the_reservoir_keeps_every_frame_equally_often_and_the_test_sees_a_biased_one():
     lengths = [(5, 2, 8), (3, 4, 8)]
-    fair = times_kept(Reservoir(frames_per_task=8), lengths, rounds=2000)
-    biased = times_kept(OffByOne(frames_per_task=8), lengths, rounds=2000)
+    fair = times_kept(Reservoir(), 8, lengths, rounds=2000)
+    biased = times_kept(OffByOne(), 8, lengths, rounds=2000)
     assert fair.sum() == biased.sum() == 16_000
     assert uniform_pvalue(fair, rounds=2000) > LEAST_PVALUE
     assert uniform_pvalue(biased, rounds=2000) < LEAST_PVALUE
 
 
 def test_frames_chosen_at_random_inside_a_phase_are_uniform_over_its_candidates():
-    rule = PhaseBuckets(frames_per_task=4, stride=1, within="random")
-    counts = times_kept(rule, [(6, 4), (6, 4)], rounds=1000)
+    rule = PhaseBuckets(stride=1, within="random")
+    counts = times_kept(rule, 4, [(6, 4), (6, 4)], rounds=1000)
     for phase in (counts[:, :6], counts[:, 6:]):
         assert phase.sum() == 2000
         assert uniform_pvalue(phase, rounds=1000) > LEAST_PVALUE

@@ -1,6 +1,7 @@
 """The smallest policy that every penalty can be tried on, and what a penalty is asked with."""
 
 import torch
+from module_policy import ModulePolicy
 from torch import nn
 
 from phaser.core.streams import Streams
@@ -11,8 +12,10 @@ from phaser.training.frames import FrameTable, TaskFrames
 NOISE = Streams(0).named("noise")
 
 
-class Small(nn.Module):
+class Small(ModulePolicy):
     """A frozen layer, a trained one, a head: chunks of two actions from state and language."""
+
+    offers = frozenset({"features", "outputs"})
 
     def __init__(self, seed=0):
         super().__init__()
@@ -38,12 +41,15 @@ def table(*names):
     """Frames of made-up tasks, each with a word of its own."""
     return FrameTable(
         {
-            name: TaskFrames.of(
-                made_up_task(name).demos, {}, language=torch.full((1,), k).numpy(), chunk_length=2
-            )
-            for k, name in enumerate(names)
+            name: TaskFrames.of(made_up_task(name).demos, {}, instruction=str(word), chunk_length=2)
+            for word, name in enumerate(names)
         }
     )
+
+
+def batch_of(frames, refs):
+    """The frames as every policy here reads them."""
+    return ModulePolicy().batch(frames.samples(refs))
 
 
 def finished(policy, frames, name, *, num_kept=9):
@@ -61,15 +67,20 @@ def finished(policy, frames, name, *, num_kept=9):
 
 def step_of(policy, frames, rehearsed, current):
     """A step after its forward pass, in the only process."""
-    batch = frames.batch([*rehearsed, *current])
+    samples = frames.samples([*rehearsed, *current])
     return TrainingStep(
-        batch=batch,
-        losses=policy(batch, NOISE),
+        samples=samples,
+        losses=losses_of(policy, samples),
         rehearsed=rehearsed,
         is_rehearsing=bool(rehearsed),
         backward=lambda loss: loss.backward(),
         mean=lambda tensor: tensor,
     )
+
+
+def losses_of(policy, samples):
+    """The loss of each of these frames."""
+    return policy(policy.batch(samples), NOISE)
 
 
 def gradient_of(policy, penalty, step):

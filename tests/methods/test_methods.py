@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 from synthetic import prepared_task
 
-from phaser.core.errors import BadInput, UnknownName
+from phaser.core.errors import UnknownName
 from phaser.core.streams import Streams
+from phaser.memory.budget import Budget
 from phaser.memory.certificate import certificate, check_equal, phase_rows
 from phaser.methods.table import METHODS, method
 
@@ -45,9 +46,9 @@ def test_all_methods_hold_the_same_budget(budget):
     for name in METHODS:
         rows = []
         for task in (prepared_task("open"), prepared_task("close", seed=1)):
-            keep = method(name).with_budget(budget).keep
-            buckets = keep.select(task, Streams(1).named("keep", task.task.name))
-            rows += phase_rows(task, buckets, stride=getattr(keep, "stride", None))
+            keep, stream = method(name).keep, Streams(1).named("keep", task.task.name)
+            kept = Budget.per_task(budget).keep(keep, task, stream=stream)
+            rows += phase_rows(task, kept.buckets, keep)
         certificates[name] = certificate(rows)
     holding = {name: one for name, one in certificates.items() if one["total_frames"]}
     check_equal(holding)
@@ -55,23 +56,29 @@ def test_all_methods_hold_the_same_budget(budget):
     assert set(METHODS) - set(holding) == {"sequential", "joint", "ewc"}
 
 
-def test_another_budget_changes_nothing_else():
-    changed = method("phaser").with_budget(50)
-    assert changed == replace(
-        method("phaser"), keep=replace(method("phaser").keep, frames_per_task=50)
-    )
-    assert method("joint").with_budget(50) is method("joint")
+def test_another_name_changes_nothing_else():
+    changed = method("phaser").renamed("ours")
+    assert changed == replace(method("phaser"), name="ours")
+    assert (changed.keep, changed.draw) == (method("phaser").keep, method("phaser").draw)
 
 
-@pytest.mark.parametrize(("name", "budget"), [("er", -1), ("er", 0), ("sequential", -1)])
-def test_a_senseless_budget_is_refused(name, budget):
-    with pytest.raises(BadInput, match="budget"):
-        method(name).with_budget(budget)
+def test_every_method_stands_under_its_own_name():
+    assert [one.name for one in METHODS.values()] == list(METHODS)
+
+
+def test_a_method_says_which_of_its_rules_asks_the_policy_for_what():
+    assert method("icarl").asks == {"features": "Distil"}
+    assert method("phaser-imagined").asks == {"outputs": "Imagined"}
+    assert {name for name, one in METHODS.items() if one.needs_policy} == {
+        *("mir", "mir-snapshot", "mir-original"),
+        *("icarl", "der", "agem", "ewc"),
+        *("er-imagined", "phase-imagined", "phaser-imagined"),
+    }
 
 
 def test_phaser_paper_is_the_papers_literal_choice():
     paper = method("phaser-paper")
-    assert paper.boundaries == "ratio"
+    assert paper.segmenter.boundaries == "ratio"
     assert (paper.keep.within, paper.keep.stride) == ("random", 3)
     draw = paper.draw
     assert (draw.temperature, draw.language_share, draw.redundancy_penalty) == (0.25, 0.5, 0.5)

@@ -1,14 +1,14 @@
 """The previous policy as a teacher: it answers the same whatever the pupil is doing."""
 
 import torch
-from small_policy import Small, finished, moved, table
+from small_policy import Small, batch_of, finished, moved, table
 from torch import nn
 
 from phaser.methods.distill import Distil
 from phaser.methods.teacher import Teacher
 
 FRAMES = table("lift")
-BATCH = FRAMES.batch(FRAMES.tasks["lift"].refs("lift")[:6])
+BATCH = batch_of(FRAMES, FRAMES.tasks["lift"].refs("lift")[:6])
 
 
 class Dropping(Small):

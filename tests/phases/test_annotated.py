@@ -1,13 +1,15 @@
 """Annotated phases in demonstrations that were not looked at."""
 
+from dataclasses import replace
+
 import pytest
 from synthetic import scripted_demo
 
 from phaser.core.demonstration import Task
-from phaser.core.errors import UnknownName
-from phaser.phases.annotated import Annotated, Annotation, stages_of
+from phaser.core.errors import BadInput, UnknownName
+from phaser.phases.annotated import Annotated, Annotation, annotations_of
 from phaser.phases.autopc import AutoPC
-from phaser.phases.stage_info import RatioPhase, TaskStages, write_stage_info
+from phaser.phases.stage_info import EpisodeStages, RatioPhase, TaskStages, write_stage_info
 
 PHASES = (
     RatioPhase(name="reach_it", start_ratio=0.0, end_ratio=12 / 32),
@@ -23,13 +25,13 @@ DEMOS = [
 
 
 def test_annotated_phases_follow_the_events_of_each_demonstration():
-    found = Annotated(annotation=ANNOTATION, auto=AutoPC()).segment(DEMOS)
+    found = Annotated(annotation=ANNOTATION, segmenter=AutoPC()).segment(DEMOS)
     assert [one.boundaries for one in found] == [(12, 18), (12, 18), (30, 38)]
     assert {one.labels for one in found} == {("reach_it", "grasp_it", "carry_it")}
 
 
 def test_by_ratio_they_are_the_papers_rule():
-    found = Annotated(annotation=ANNOTATION, auto=AutoPC(boundaries="ratio")).segment(DEMOS)
+    found = Annotated(annotation=ANNOTATION, segmenter=AutoPC(boundaries="ratio")).segment(DEMOS)
     assert found[2].boundaries == (24, 36)  # 12/32 and 18/32 of 64 frames
 
 
@@ -37,7 +39,34 @@ def test_an_annotation_is_found_by_name_then_by_instruction(tmp_path):
     path = tmp_path / "stage_info.json"
     stages = TaskStages(instruction="open it", phases=PHASES, source="human")
     write_stage_info(path, {"open": stages})
-    assert stages_of(path, Task(name="open", instruction="")) == stages
-    assert stages_of(path, Task(name="other", instruction="open it")) == stages
+    tasks = [Task(name="open", instruction=""), Task(name="other", instruction="open it")]
+    assert annotations_of(path, tasks) == (
+        Annotation(task="open", phases=PHASES),
+        Annotation(task="other", phases=PHASES),
+    )
     with pytest.raises(UnknownName, match="did you mean open"):
-        stages_of(path, Task(name="opne", instruction="close it"))
+        annotations_of(path, [Task(name="opne", instruction="close it")])
+
+
+def test_a_shipped_annotation_is_found_by_its_name():
+    stove = Task(name="put_the_bowl_on_the_stove", instruction="")
+    [found] = annotations_of("libero-goal", [stove])
+    assert len(found.phases) > 1
+    with pytest.raises(UnknownName, match="did you mean libero-goal"):
+        annotations_of("libero-gaol", [])
+
+
+STEPS = EpisodeStages(episode=1, num_frames=32, boundaries=(10, 20))
+
+
+def test_annotated_steps_of_a_demonstration_are_kept_and_carried_to_the_others():
+    """The boundaries of demonstration 1 are two steps off the events that the others have."""
+    known = replace(ANNOTATION, episodes=(STEPS,))
+    found = Annotated(annotation=known, segmenter=AutoPC(boundaries="ratio")).segment(DEMOS)
+    assert [one.boundaries for one in found] == [(10, 20), (10, 20), (20, 40)]
+
+
+def test_steps_of_a_demonstration_of_another_length_are_refused():
+    wrong = replace(ANNOTATION, episodes=(replace(STEPS, episode=2),))
+    with pytest.raises(BadInput, match=r"demonstration 2 of 't' has 64 frames, its annotation 32"):
+        Annotated(annotation=wrong).segment(DEMOS)

@@ -1,5 +1,7 @@
 """The tiny policy: small, seeded, conditioned on sight and words, alike in training and acting."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -12,7 +14,7 @@ from phaser.policies.tiny.settings import Tiny
 from phaser.suites.metaworld.suite import MetaWorld
 from phaser.training.frames import FrameTable, TaskFrames
 
-CONTRACT = {**MetaWorld(task_list=("reach",)).contract, "image_size": [48, 48]}
+CONTRACT = replace(MetaWorld(task_list=("reach",)).contract, image_size=(48, 48))
 CAMERAS = ("corner", "gripper")
 STREAM = Streams(0).named("weights")
 VARIANTS = [Tiny(), Tiny(head="flow"), Tiny(train_encoder=True)]
@@ -46,7 +48,7 @@ def test_it_has_about_a_fifth_of_a_million_weights(settings):
     count = sum(weight.numel() for weight in policy.parameters())
     assert 100_000 < count < 400_000
     # Frozen encoders are no part of a checkpoint.
-    assert sum(weight.numel() for weight in policy.state_dict().values()) == count
+    assert sum(weight.numel() for weight in policy.trained_state().values()) == count
 
 
 @pytest.mark.parametrize("settings", VARIANTS, ids=str)
@@ -95,11 +97,11 @@ def batch_of(policy, seen, actions):
     )
     frames = TaskFrames.of(
         [demo],
-        policy.frame_inputs(seen),
-        language=policy.embed("open the drawer"),
-        chunk_length=policy.settings.chunk_length,
+        policy.front_end(seen),
+        instruction="open the drawer",
+        chunk_length=policy.contract["chunk_length"],
     )
-    return FrameTable({"reach": frames}).batch(frames.refs("reach"))
+    return policy.batch(FrameTable({"reach": frames}).samples(frames.refs("reach")))
 
 
 @pytest.mark.parametrize("train_encoder", [False, True])
@@ -138,16 +140,13 @@ def test_a_trained_encoder_is_trained_and_a_frozen_one_is_no_parameter():
     assert any(name.startswith("encoders.") for name, _ in policy.named_parameters())
     frozen = Tiny().build(CONTRACT, STREAM)
     assert not any(name.startswith("encoders.") for name, _ in frozen.named_parameters())
-    assert policy.inputs_identity != frozen.inputs_identity
+    assert policy.front_end.identity != frozen.front_end.identity
 
 
 @pytest.mark.parametrize("settings", VARIANTS, ids=str)
-def test_every_frame_has_one_visual_vector_from_frozen_maps(settings):
+def test_its_front_end_is_known_before_it_is_built(settings):
     policy = settings.build(CONTRACT, STREAM)
-    summary = policy.summarise(policy.frame_inputs(images(0)))
-    assert summary.shape[0] == 3
-    assert np.isfinite(summary).all()
-    assert not np.allclose(summary[0], summary[1])
+    assert settings.front_end(CONTRACT) == policy.front_end
 
 
 @pytest.mark.parametrize(
@@ -161,6 +160,6 @@ def test_settings_that_make_no_sense_are_refused(wrong):
 def test_fine_maps_are_read_of_the_cameras_asked_for():
     few = Tiny(fine_cameras=()).build(CONTRACT, STREAM)
     assert not [name for name in few.trunk.readers if name.endswith("_fine")]
-    assert few.inputs_identity != Tiny().build(CONTRACT, STREAM).inputs_identity
+    assert few.front_end.identity != Tiny().build(CONTRACT, STREAM).front_end.identity
     with pytest.raises(BadInput, match="fine_cameras names nowhere"):
         Tiny(fine_cameras=("nowhere",)).build(CONTRACT, STREAM)

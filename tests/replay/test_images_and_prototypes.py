@@ -11,9 +11,10 @@ from PIL import Image
 
 from phaser import Columns
 from phaser.core.errors import BadInput
+from phaser.encoders.table import Encoders
 from phaser.memory.store import Store
 from phaser.phases.autopc import AutoPC
-from phaser.replay.encoding import FRAMES_PER_PHASE, default_vision
+from phaser.replay.encoding import FRAMES_PER_PHASE, named_vision
 from phaser.replay.images import image_names, images_of, pixels
 from phaser.testing.toy import ToyDemos
 
@@ -94,7 +95,7 @@ def test_a_phase_is_described_by_its_own_frames(tmp_path: Path) -> None:
     ("settings", "message"),
     [
         ({"vision": lambda images: np.zeros(3)}, "expected one vector per image"),
-        ({"language": lambda text: np.zeros((1, 3))}, "expected 1-D"),
+        ({"language": lambda text: np.zeros((1, 3))}, "expected one vector of finite numbers"),
     ],
 )
 def test_an_encoder_that_answers_in_another_form_is_refused(
@@ -105,7 +106,7 @@ def test_an_encoder_that_answers_in_another_form_is_refused(
 
 
 def test_the_default_encoder_sees_pictures_of_any_size() -> None:
-    found = default_vision()(np.stack([np.tile(PIXELS, (5, 7, 1))[:75, :101]] * 2))
+    found = named_vision(Encoders().vision)(np.stack([np.tile(PIXELS, (5, 7, 1))[:75, :101]] * 2))
     assert found.shape == (2, 152)
     assert np.isfinite(found).all()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from math import log2
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ import pytest
 from phaser.core.files import write_json
 from phaser.evaluation.matrix import EPISODES_SCHEMA
 from phaser.evaluation.phase_losses import LOSSES_SCHEMA
+from phaser.memory.budget import Budget
 
 TASKS = ("drawer-open", "faucet-close", "window-open", "plate-slide")
 PHASES = (("reach", 0.6), ("grasp", 0.1), ("pull", 0.3))
+FRAMES = Budget.per_task(21)
 RETENTION = {"sequential": 0.2, "er": 0.75, "er-even": 0.82, "phaser": 0.9}
 
 WriteRun = Callable[..., Path]
@@ -39,14 +42,16 @@ def write_run_folder(
     seed: int,
     *,
     tasks: Sequence[str] = TASKS,
-    frames_per_task: int = 21,
-    bytes_per_task: int | None = None,
+    budget: Budget = FRAMES,
+    held: int | None = None,
     full_matrix: bool = True,
     first_state: int = 5000,
 ) -> Path:
+    """`held`: frames of each task, where it is not the budget in frames."""
     folder.mkdir(parents=True)
-    frames = 0 if method in ("sequential", "joint") else frames_per_task
-    _write_about(folder, method, seed, tasks, frames_per_task, bytes_per_task)
+    keeps = method not in ("sequential", "joint")
+    frames = (budget.amount if held is None else held) if keeps else 0
+    _write_about(folder, method, seed, tasks, budget if keeps else None)
     generator = np.random.default_rng([seed, len(method)])
     rows = _episodes(method, seed, tasks, full_matrix, first_state, generator)
     pq.write_table(pa.Table.from_pylist(rows, schema=EPISODES_SCHEMA), folder / "episodes.parquet")
@@ -64,8 +69,7 @@ def _write_about(
     method: str,
     seed: int,
     tasks: Sequence[str],
-    frames_per_task: int,
-    bytes_per_task: int | None,
+    budget: Budget | None,
 ) -> None:
     about = {
         "name": folder.name,
@@ -76,9 +80,7 @@ def _write_about(
         "order": "default",
         "tasks": list(tasks),
         "instructions": {task: f"do {task}" for task in tasks},
-        # A run that was given bytes was given no frames.
-        "frames_per_task": 0 if bytes_per_task else frames_per_task,
-        "bytes_per_task": bytes_per_task,
+        "budget": None if budget is None else asdict(budget),
         "settings": {"fit": {"steps_per_task": 300}, "method": {"name": method}},
         "versions": {"python": "3.11.9", "torch": "2.13.0"},
         "commit": "0123abc",

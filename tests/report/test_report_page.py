@@ -12,9 +12,11 @@ import pytest
 from phaser.cli.output import write_pages
 from phaser.core.errors import BadInput, BudgetMismatch
 from phaser.core.files import read_json, write_json
+from phaser.memory.budget import Budget
 from phaser.report.page import write_report
 
 WriteRun = Callable[..., Path]
+BYTES, SMALL = Budget.bytes_per_task(25_000), Budget.bytes_per_task(20_000)
 VOID = {"meta", "br", "link", "img", "input"}
 
 
@@ -106,14 +108,14 @@ def test_a_single_method_gets_a_page_too(write_run: WriteRun, tmp_path: Path) ->
 def test_different_budgets_are_refused_and_no_page_is_written(
     write_run: WriteRun, tmp_path: Path
 ) -> None:
-    folders = [write_run("er", 0), write_run("phaser", 0, frames_per_task=24)]
+    folders = [write_run("er", 0), write_run("phaser", 0, budget=Budget.per_task(24))]
     with pytest.raises(BudgetMismatch, match=r"phaser \(seed 0\) holds 24 frames, er .* 21"):
         write_report(folders, tmp_path / "report.html")
     assert not (tmp_path / "report.html").exists()
 
 
 def test_budgets_within_a_wider_tolerance_are_compared(write_run: WriteRun, tmp_path: Path) -> None:
-    folders = [write_run("er", 0), write_run("phaser", 0, frames_per_task=24)]
+    folders = [write_run("er", 0), write_run("phaser", 0, budget=Budget.per_task(24))]
     write_report(folders, tmp_path / "report.html", budget_tolerance=0.15)
     assert (tmp_path / "report.html").exists()
 
@@ -123,37 +125,41 @@ def test_runs_within_the_same_bytes_are_compared_whatever_their_frames(
 ) -> None:
     folders = [
         write_run("sequential", 0),
-        write_run("er", 0, bytes_per_task=25_000),
-        write_run("phaser", 0, frames_per_task=24, bytes_per_task=25_000),
+        write_run("er", 0, budget=BYTES, held=21),
+        write_run("phaser", 0, budget=BYTES, held=24),
     ]
     write_report(folders, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
-    assert "er, phaser each hold as many frames of a task as fit into 25,000 bytes" in page
+    assert "er, phaser each hold as many frames as fit into 25,000 bytes per task" in page
     assert "21,000 to 24,000 bytes, 21 to 24 frames" in page
     assert "24 (8+8+8), 24,000 bytes" in page
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("budget", "held", "message"),
     [
-        ({"bytes_per_task": 20_000}, r"phaser \(seed 0\) holds 21000 bytes, given 20000"),
-        ({"bytes_per_task": 20_000, "frames_per_task": 0}, "phaser .* holds 0 bytes, given 20000"),
+        (SMALL, 21, r"phaser \(seed 0\) holds 21000 bytes, given 20000"),
+        (SMALL, 0, "phaser .* holds 0 bytes, given 20000"),
+        (Budget.total_bytes(83_999), 21, "holds 84000 bytes, given 83999 in total"),
+        (Budget.total(83), 21, "holds 84 frames, given 83 in total"),
     ],
 )
-def test_a_memory_beyond_its_bytes_is_refused(
-    write_run: WriteRun, tmp_path: Path, given: dict[str, int], message: str
+def test_a_memory_beyond_its_budget_is_refused(
+    write_run: WriteRun, tmp_path: Path, budget: Budget, held: int, message: str
 ) -> None:
     with pytest.raises(BudgetMismatch, match=message):
-        write_report([write_run("phaser", 0, **given)], tmp_path / "report.html")
+        write_report([write_run("phaser", 0, budget=budget, held=held)], tmp_path / "report.html")
 
 
-@pytest.mark.parametrize("other", [None, 26_000])
+@pytest.mark.parametrize(
+    "other", [Budget.per_task(21), Budget.bytes_per_task(26_000), Budget.total_bytes(100_000)]
+)
 def test_bytes_are_compared_with_the_same_number_of_bytes_only(
-    write_run: WriteRun, tmp_path: Path, other: int | None
+    write_run: WriteRun, tmp_path: Path, other: Budget
 ) -> None:
     folders = [
-        write_run("er", 0, bytes_per_task=other),
-        write_run("phaser", 0, bytes_per_task=25_000),
+        write_run("er", 0, budget=other, held=21),
+        write_run("phaser", 0, budget=BYTES, held=21),
     ]
     with pytest.raises(BudgetMismatch, match="budgets of different kinds or sizes"):
         write_report(folders, tmp_path / "report.html")
@@ -161,10 +167,10 @@ def test_bytes_are_compared_with_the_same_number_of_bytes_only(
 
 def test_frames_and_bytes_get_pages_of_their_own(write_run: WriteRun, tmp_path: Path) -> None:
     folders = [
-        write_run("sequential", 0, frames_per_task=0),
+        write_run("sequential", 0),
         write_run("er", 0),
-        write_run("phaser", 0, bytes_per_task=25_000),
-        write_run("er-even", 0, bytes_per_task=30_000),
+        write_run("phaser", 0, budget=BYTES, held=21),
+        write_run("er-even", 0, budget=Budget.bytes_per_task(30_000), held=21),
     ]
     pages = write_pages(folders, tmp_path / "report.html")
     assert [page.name for page, _ in pages] == [
@@ -180,7 +186,7 @@ def test_frames_and_bytes_get_pages_of_their_own(write_run: WriteRun, tmp_path: 
 
 
 def test_a_replay_method_without_frames_is_not_exempt(write_run: WriteRun, tmp_path: Path) -> None:
-    folders = [write_run("er", 0, frames_per_task=0), write_run("phaser", 0)]
+    folders = [write_run("er", 0, held=0), write_run("phaser", 0)]
     with pytest.raises(BudgetMismatch):
         write_report(folders, tmp_path / "report.html")
 

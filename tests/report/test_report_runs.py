@@ -10,9 +10,6 @@ import pytest
 
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.files import read_json, write_json
-from phaser.memory.nothing import Nothing
-from phaser.methods.table import METHODS
-from phaser.report.certificate import WITHOUT_MEMORY
 from phaser.report.runs import read_runs
 
 WriteRun = Callable[..., Path]
@@ -118,6 +115,27 @@ def test_no_folder_at_all_is_refused() -> None:
         read_runs([])
 
 
-def test_methods_that_keep_nothing_are_the_exempt_ones() -> None:
-    keeping_nothing = {name for name, one in METHODS.items() if isinstance(one.keep, Nothing)}
-    assert set(WITHOUT_MEMORY) == keeping_nothing
+def test_a_run_that_names_no_budget_is_not_taken_for_one_without_a_memory(
+    write_run: WriteRun,
+) -> None:
+    folder = write_run("er", 0)
+    about = read_json(folder / "run.json")
+    write_json(folder / "run.json", {**about, "budget": None})
+    with pytest.raises(BrokenFile, match="no budget, but the memory holds 84 frames"):
+        read_runs([folder])
+    del about["budget"]
+    write_json(folder / "run.json", about)
+    with pytest.raises(BrokenFile, match=r"run\.json names no budget; a run of an earlier phaser"):
+        read_runs([folder])
+
+
+@pytest.mark.parametrize(
+    "wrong", [3, {"amount": 0}, {"amount": "many"}, {"frames": 20}, {"amount": 9, "per": "robot"}]
+)
+def test_a_budget_that_makes_no_sense_is_named_with_its_file(
+    write_run: WriteRun, wrong: object
+) -> None:
+    folder = write_run("er", 0)
+    write_json(folder / "run.json", {**read_json(folder / "run.json"), "budget": wrong})
+    with pytest.raises(BrokenFile, match=r"run\.json"):
+        read_runs([folder])

@@ -22,18 +22,18 @@ CURRENT = prepared_task("third", seed=9)
 RULES = [Uniform(), Routed(), Routed(weigh_by_size=True), ByLoss(), ByLoss(level="phase")]
 
 
-def memory_of(keep):
+def memory_of(keep, num_frames):
     memory = Memory()
     for seed, name in enumerate(("first", "second")):
-        stream = Streams(0).named("keep", name)
-        memory = memory.with_buckets(keep.select(prepared_task(name, seed=seed), stream))
+        task, stream = prepared_task(name, seed=seed), Streams(0).named("keep", name)
+        memory = memory.with_buckets(keep.select(task, num_frames, stream))
     return memory
 
 
 ones = MadeUpProbe(losses=lambda frames: np.ones(len(frames)))
 
-UNEVEN = memory_of(Reservoir(frames_per_task=30))
-EQUAL = memory_of(PhaseBuckets(frames_per_task=18))
+UNEVEN = memory_of(Reservoir(), 30)
+EQUAL = memory_of(PhaseBuckets(), 18)
 
 
 @pytest.mark.parametrize("rule", RULES)

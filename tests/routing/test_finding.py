@@ -18,8 +18,8 @@ STREAM = Streams(0).named("draw")
 
 def memory_named(*labels):
     """A task whose three phases have these names."""
-    keep = METHODS["phase-even"].with_budget(20).keep
-    buckets = keep.select(made_up_task("lift"), Streams(0).named("keep"))
+    keep = METHODS["phase-even"].keep
+    buckets = keep.select(made_up_task("lift"), 20, Streams(0).named("keep"))
     return Memory(
         tuple(
             replace(bucket, phase=replace(bucket.phase, label=label))

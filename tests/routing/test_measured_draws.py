@@ -8,6 +8,7 @@ from synthetic import prepared_task
 
 from phaser.core.errors import BadInput
 from phaser.core.memory import Memory
+from phaser.core.ports import Sampler
 from phaser.core.streams import Streams
 from phaser.memory.phase_buckets import PhaseBuckets
 from phaser.memory.reservoir import Reservoir
@@ -15,7 +16,6 @@ from phaser.routing.adaptive import Adaptive
 from phaser.routing.balanced import Balanced
 from phaser.routing.max_interference import MaxInterference
 from phaser.routing.routed import Routed
-from phaser.routing.samplers import ExplainedSampler
 from phaser.routing.uniform import Uniform
 from phaser.testing.draw import MadeUpProbe, check_draw
 
@@ -27,16 +27,16 @@ ONES = MadeUpProbe(losses=lambda frames: np.ones(len(frames)))
 def kept(*budgets):
     memory = Memory()
     for seed, (name, frames) in enumerate(zip(("first", "second"), budgets, strict=True)):
-        keep, stream = Reservoir(frames_per_task=frames), Streams(0).named("keep", name)
-        memory = memory.with_buckets(keep.select(prepared_task(name, seed=seed), stream))
+        task, stream = prepared_task(name, seed=seed), Streams(0).named("keep", name)
+        memory = memory.with_buckets(Reservoir().select(task, frames, stream))
     return memory
 
 
 def in_phases():
     memory = Memory()
     for seed, name in enumerate(("first", "second")):
-        keep, stream = PhaseBuckets(frames_per_task=18), Streams(0).named("keep", name)
-        memory = memory.with_buckets(keep.select(prepared_task(name, seed=seed), stream))
+        task, stream = prepared_task(name, seed=seed), Streams(0).named("keep", name)
+        memory = memory.with_buckets(PhaseBuckets().select(task, 18, stream))
     return memory
 
 
@@ -80,7 +80,7 @@ def test_a_rule_that_asks_the_policy_conforms(draw):
 @pytest.mark.parametrize("draw", [Balanced(), Uniform(), MaxInterference(), Adaptive()], ids=str)
 def test_every_sampler_explains_itself(draw):
     sampler = draw.for_task(MEMORY, CURRENT, STREAM, ONES)
-    assert isinstance(sampler, ExplainedSampler)
+    assert isinstance(sampler, Sampler)
     assert sampler.priorities.shape == sampler.weights().shape == (6,)
 
 

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
-METHODS = str(Path(__file__).parents[1] / "methods")
-if METHODS not in sys.path:
-    sys.path.append(METHODS)
+for folder in ("core", "methods", "training"):
+    place = str(Path(__file__).parents[1] / folder)
+    if place not in sys.path:
+        sys.path.append(place)

@@ -1,9 +1,9 @@
 """The middle of a task on disk: taken up anywhere, training ends with the same bits."""
 
-import numpy as np
 import pytest
 import torch
 from accelerate import Accelerator
+from module_policy import ModulePolicy
 from safetensors.torch import save
 from torch import nn
 
@@ -17,12 +17,13 @@ from phaser.testing.made_up import made_up_task
 from phaser.training.checkpoint import Steps, read_state, write_state
 from phaser.training.fit import Fit
 from phaser.training.frames import FrameTable, TaskFrames
+from phaser.training.learner import PolicyLearner
 
 FIT = Fit(steps_per_task=9, batch_size=8, checkpoint_every_steps=4)
 TASKS = {name: made_up_task(name) for name in ("lift", "pour")}
 
 
-class Linear(nn.Module):
+class Linear(ModulePolicy):
     """The smallest policy: the next action, linear in the state."""
 
     def __init__(self, seed):
@@ -50,10 +51,9 @@ class Shelf:
 
 
 def table():
-    language = np.zeros(1, np.float32)
     return FrameTable(
         {
-            name: TaskFrames.of(task.demos, {}, language=language, chunk_length=2)
+            name: TaskFrames.of(task.demos, {}, instruction="0", chunk_length=2)
             for name, task in TASKS.items()
         }
     )
@@ -61,7 +61,7 @@ def table():
 
 def what_is_drawn():
     """Current frames and a sampler over the first task's, as a stream would make them."""
-    kept = Reservoir().select(TASKS["lift"], Streams(0).named("keep", "lift"))
+    kept = Reservoir().select(TASKS["lift"], 20, Streams(0).named("keep", "lift"))
     stream = Streams(0).named("draw", "pour")
     memory = Memory().with_buckets(kept)
     sampler = Uniform().for_task(memory, TASKS["pour"], stream, MadeUpProbe())
@@ -69,19 +69,17 @@ def what_is_drawn():
 
 
 def fitted(shelf, *, seed=0):
-    current, sampler = what_is_drawn()
-    policy = Linear(seed)
-    loss = FIT(
-        policy,
-        current=current,
-        sampler=sampler,
+    _, sampler = what_is_drawn()
+    learner = PolicyLearner(
+        policy=Linear(seed),
         frames=table(),
+        fit=FIT,
         streams=Streams(0),
-        name="pour",
         accelerator=Accelerator(cpu=True),
-        keeper=shelf,
+        checkpointer=shelf,
     )
-    return loss, save(policy.state_dict())
+    loss = learner.learn(TASKS["pour"], sampler)
+    return loss, save(learner.policy.state_dict())
 
 
 def test_a_learner_taken_up_at_any_checkpoint_ends_with_the_same_bits(tmp_path):

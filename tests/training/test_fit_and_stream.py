@@ -9,21 +9,23 @@ import torch
 from accelerate import Accelerator
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from module_policy import ModulePolicy
 from safetensors.torch import save
 from torch import nn
 
 from phaser.core.errors import BadInput
 from phaser.core.memory import Memory
 from phaser.core.streams import Streams
+from phaser.memory.budget import Budget
 from phaser.memory.reservoir import Reservoir
-from phaser.methods.method import Method
 from phaser.methods.table import METHODS
 from phaser.routing.uniform import Uniform
 from phaser.testing.draw import MadeUpProbe
 from phaser.testing.made_up import made_up_task
 from phaser.training.fit import Fit
 from phaser.training.frames import FrameTable, TaskFrames
-from phaser.training.stream import learn_stream
+from phaser.training.learner import PolicyLearner
+from phaser.training.stream import TaskStream
 
 NAMES = ("lift", "push", "pour")
 ONE_PROCESS = Accelerator(cpu=True)
@@ -36,7 +38,7 @@ def _no_full_collection(monkeypatch):
     monkeypatch.setattr(gc, "collect", lambda *some: 0)
 
 
-class Linear(nn.Module):
+class Linear(ModulePolicy):
     """The smallest policy: the next action, linear in state and language, with noise."""
 
     def __init__(self, seed):
@@ -51,48 +53,40 @@ class Linear(nn.Module):
         return (self.out(seen) - batch.actions[:, 0]).abs().mean(1)
 
 
-@dataclass
-class Learner:
-    """What the stream asks for, around a linear policy."""
-
-    fit: Fit
-    policy: nn.Module
-    frames: FrameTable
-    streams: Streams
-
-    def learn(self, task, sampler, penalty):
-        name = task.task.name
-        return self.fit(
-            self.policy,
-            current=self.frames.tasks[name].refs(name),
-            sampler=sampler,
-            penalty=penalty,
-            frames=self.frames,
-            streams=self.streams,
-            name=name,
-            accelerator=ONE_PROCESS,
-        )
-
-    def probe(self, task):
-        return MadeUpProbe()
+def learner_of(frames, *, seed=0, fit=SHORT, accelerator=ONE_PROCESS):
+    return PolicyLearner(
+        policy=Linear(seed),
+        frames=frames,
+        fit=fit,
+        streams=Streams(seed),
+        accelerator=accelerator,
+    )
 
 
 def frames_of(task, number):
-    return TaskFrames.of(task.demos, {}, language=np.full(1, number, np.float32), chunk_length=2)
+    return TaskFrames.of(task.demos, {}, instruction=str(number), chunk_length=2)
 
 
-def learnt(*, seed=0, method=METHODS["phaser"], fit=SHORT):
+def learning(*, seed=0, method=METHODS["phaser"], budget=20, fit=SHORT):
+    """The policy, and the tasks as they are learnt one after the other."""
     tasks = [made_up_task(name) for name in NAMES]
     table = FrameTable({one.task.name: frames_of(one, k) for k, one in enumerate(tasks)})
-    learner = Learner(fit, Linear(seed), table, Streams(seed))
-    finished = list(learn_stream(tasks, learner, method, Streams(seed)))
-    return learner.policy, finished
+    learner = learner_of(table, seed=seed, fit=fit)
+    stream = TaskStream(
+        learner=learner, method=method, budget=Budget.per_task(budget), streams=Streams(seed)
+    )
+    return learner.policy, stream(tasks)
+
+
+def learnt(**settings):
+    policy, stream = learning(**settings)
+    return policy, list(stream)
 
 
 def memory_of(*names):
     memory = Memory()
     for name in names:
-        kept = Reservoir().select(made_up_task(name), Streams(0).named("keep", name))
+        kept = Reservoir().select(made_up_task(name), 20, Streams(0).named("keep", name))
         memory = memory.with_buckets(kept)
     return memory
 
@@ -154,9 +148,9 @@ class Recorder(FrameTable):
         super().__init__(tasks)
         object.__setattr__(self, "asked", [])
 
-    def batch(self, refs):
+    def samples(self, refs):
         self.asked.append(list(refs))
-        return super().batch(refs)
+        return super().samples(refs)
 
 
 @pytest.mark.parametrize("num_processes", [1, 2, 3])
@@ -166,15 +160,8 @@ def test_the_slices_of_all_ranks_are_disjoint_and_together_the_global_batch(num_
     per_rank = []
     for index in range(num_processes):
         table = Recorder(tasks)
-        fit(
-            Linear(0),
-            current=tasks["pour"].refs("pour"),
-            sampler=sampler_for(memory_of("lift", "push")),
-            frames=table,
-            streams=Streams(0),
-            name="pour",
-            accelerator=Rank(index, num_processes),
-        )
+        learner = learner_of(table, fit=fit, accelerator=Rank(index, num_processes))
+        learner.learn(made_up_task("pour"), sampler_for(memory_of("lift", "push")))
         per_rank.append(table.asked)
     for step, slices in enumerate(zip(*per_rank, strict=True)):
         whole = refs_at(step, fit=fit)
@@ -185,12 +172,12 @@ def test_the_slices_of_all_ranks_are_disjoint_and_together_the_global_batch(num_
 
 
 def test_the_learning_rate_is_constant_and_then_falls_along_a_cosine_to_zero():
-    rates = np.array([Fit(decay_after=0.5)._rate(step, 200) for step in range(200)])
+    rates = np.array([Fit(decay_after=0.5)._decay(step, 200) for step in range(200)])
     assert (rates[:101] == 1.0).all()
     assert (np.diff(rates[100:]) < 0).all()
     assert rates[150] == pytest.approx(0.5)
     assert rates[-1] < 0.001
-    assert Fit(decay_after=1.0)._rate(199, 200) == 1.0
+    assert Fit(decay_after=1.0)._decay(199, 200) == 1.0
 
 
 def test_the_optimiser_follows_the_learning_rate(monkeypatch):
@@ -203,7 +190,7 @@ def test_the_optimiser_follows_the_learning_rate(monkeypatch):
     )
     fit = Fit(steps_per_task=20, batch_size=4, learning_rate=0.01)
     learnt(fit=fit, method=METHODS["sequential"])
-    expected = [0.01 * fit._rate(at, 20) for at in range(20)] * len(NAMES)
+    expected = [0.01 * fit._decay(at, 20) for at in range(20)] * len(NAMES)
     assert seen == pytest.approx(expected)
 
 
@@ -216,18 +203,15 @@ def test_two_runs_with_one_seed_give_identical_bytes_and_another_seed_does_not(n
 
 def test_learning_does_not_depend_on_torch_randomness_drawn_before():
     one = learnt()[0].state_dict()
-    tasks = [made_up_task(name) for name in NAMES]
-    table = FrameTable({task.task.name: frames_of(task, k) for k, task in enumerate(tasks)})
-    learner = Learner(SHORT, Linear(0), table, Streams(0))
-    for _ in learn_stream(tasks, learner, METHODS["phaser"], Streams(0)):
+    policy, stream = learning()
+    for _ in stream:
         torch.rand(17)
         np.random.default_rng().random()
-    assert save(learner.policy.state_dict()) == save(one)
+    assert save(policy.state_dict()) == save(one)
 
 
 def test_a_stream_keeps_every_task_and_draws_from_the_earlier_ones_only():
-    method = Method(keep=Reservoir(frames_per_task=7), draw=Uniform())
-    _, finished = learnt(method=method)
+    _, finished = learnt(method=METHODS["er"], budget=7)
     held = [list(one.memory.frames_per_task().items()) for one in finished]
     assert held == [[(name, 7) for name in NAMES[: k + 1]] for k in range(3)]
     drawn = [{ref.task for ref in one.sampler.next(64, 0)} for one in finished]

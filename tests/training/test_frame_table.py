@@ -22,9 +22,8 @@ def numbered(task, lengths, *, chunk_length=4, first=0):
         Demo(task=task, index=10 + k, actions=rows, states=rows, layout=LAYOUT)
         for k, rows in enumerate(values)
     ]
-    inputs = {"camera": np.concatenate(values).astype(np.float16)}
-    language = np.array([first, -first], np.float32)
-    return TaskFrames.of(demos, inputs, language=language, chunk_length=chunk_length)
+    images = {"camera": np.concatenate(values).astype(np.float16)}
+    return TaskFrames.of(demos, images, instruction=f"from {first}", chunk_length=chunk_length)
 
 
 @settings(deadline=None, max_examples=40)
@@ -47,13 +46,14 @@ def test_a_batch_has_its_rows_in_the_order_asked_for_across_tasks(data):
     refs = data.draw(st.lists(st.sampled_from(everything), min_size=1, max_size=30))
     starts = {("a", 10): 0, ("a", 11): 5, ("b", 10): 100, ("b", 11): 104, ("b", 12): 110}
     expected = [starts[ref.task, ref.demo] + ref.frame for ref in refs]
-    batch = table.batch(refs)
-    assert len(batch) == len(refs)
-    assert batch.states[:, 0].tolist() == expected
-    assert batch.inputs["camera"][:, 0].tolist() == expected
-    assert batch.actions[:, 0, 0].tolist() == expected
-    assert batch.language[:, 0].tolist() == [0.0 if ref.task == "a" else 100.0 for ref in refs]
-    assert batch.valid[:, 0].all()
+    samples = table.samples(refs)
+    assert len(samples) == len(refs)
+    assert samples.states[:, 0].tolist() == expected
+    assert samples.images["camera"][:, 0].tolist() == expected
+    assert samples.actions[:, 0, 0].tolist() == expected
+    told = {"a": "from 0", "b": "from 100"}
+    assert list(samples.instructions) == [told[ref.task] for ref in refs]
+    assert samples.valid[:, 0].all()
 
 
 @pytest.mark.parametrize(
@@ -67,10 +67,10 @@ def test_a_batch_has_its_rows_in_the_order_asked_for_across_tasks(data):
 )
 def test_a_frame_that_does_not_exist_is_refused(ref, message):
     with pytest.raises(BadInput, match=message):
-        FrameTable({"a": numbered("a", [5, 3])}).batch([ref])
+        FrameTable({"a": numbered("a", [5, 3])}).samples([ref])
 
 
 def test_inputs_that_miss_frames_are_refused():
     demo = Demo(task="t", index=0, actions=np.zeros((4, 1)), states=np.zeros((4, 1)), layout=LAYOUT)
     with pytest.raises(BadInput, match="3 rows for 4 frames"):
-        TaskFrames.of([demo], {"camera": np.zeros((3, 1))}, language=np.zeros(2), chunk_length=2)
+        TaskFrames.of([demo], {"camera": np.zeros((3, 1))}, instruction="go", chunk_length=2)

@@ -7,30 +7,34 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from accelerate import Accelerator
+from module_policy import ModulePolicy
 from safetensors.torch import load_file, save_file
 from torch import nn
 
 from phaser.core.streams import Streams
+from phaser.memory.budget import Budget
 from phaser.methods.table import METHODS
 from phaser.testing.made_up import made_up_task
 from phaser.training.fit import Fit
 from phaser.training.frames import FrameTable, TaskFrames
 from phaser.training.learner import PolicyLearner
-from phaser.training.stream import learn_stream
+from phaser.training.stream import TaskStream
 
-SOURCE = Path(__file__).parents[2] / "src"
+ROOT = Path(__file__).parents[2]
+IMPORTABLE = [str(ROOT / "src"), str(ROOT / "tests" / "core")]
 NAMES, SEED, NUM_PROCESSES = ("lift", "push", "pour"), 5, 2
 FIT = Fit(steps_per_task=6, batch_size=8)
 ASKING = ["mir", "mir-snapshot", "mir-original", "loss-aware", "phaser-adaptive"]
 METHOD_NAMES = ["phaser", "icarl", "der", "agem", "ewc", *ASKING]
 
 
-class Linear(nn.Module):
+class Linear(ModulePolicy):
     """The next action, linear in the state; nothing in it depends on the size of a batch."""
+
+    offers = frozenset({"features", "outputs"})
 
     def __init__(self):
         super().__init__()
@@ -56,9 +60,9 @@ class Recorder(FrameTable):
         super().__init__(tasks)
         object.__setattr__(self, "asked", [])
 
-    def batch(self, refs):
+    def samples(self, refs):
         self.asked.append([[ref.task, ref.demo, ref.frame] for ref in refs])
-        return super().batch(refs)
+        return super().samples(refs)
 
 
 def train(accelerator, method="phaser"):
@@ -66,7 +70,7 @@ def train(accelerator, method="phaser"):
     tasks = [made_up_task(name) for name in NAMES]
     table = Recorder(
         {
-            task.task.name: TaskFrames.of(task.demos, {}, language=np.zeros(1), chunk_length=2)
+            task.task.name: TaskFrames.of(task.demos, {}, instruction="0", chunk_length=2)
             for task in tasks
         }
     )
@@ -75,7 +79,8 @@ def train(accelerator, method="phaser"):
     learner = PolicyLearner(
         policy=policy, frames=table, fit=FIT, streams=streams, accelerator=accelerator
     )
-    list(learn_stream(tasks, learner, METHODS[method], streams))
+    stream = TaskStream(learner=learner, method=METHODS[method], budget=Budget(), streams=streams)
+    list(stream(tasks))
     return table.asked, policy.state_dict(), len(passes)
 
 
@@ -103,7 +108,7 @@ def ranks(tmp_path_factory):
         port = free.getsockname()[1]
     shared = {
         **os.environ,
-        "PYTHONPATH": str(SOURCE),
+        "PYTHONPATH": os.pathsep.join(IMPORTABLE),
         "WORLD_SIZE": str(NUM_PROCESSES),
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),

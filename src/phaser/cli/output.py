@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phaser.core.errors import BadInput, CannotWrite
-from phaser.core.files import read_json
 from phaser.memory.budget import Budget
 
 if TYPE_CHECKING:
@@ -41,23 +40,31 @@ def finished_folders(places: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
+def _place(budget: Budget) -> tuple[int, int, int]:
+    """Frames before bytes, what holds for a task before what holds for all of them."""
+    units, pers = ("frames", "bytes"), ("task", "phase", "memory")
+    return units.index(budget.unit), pers.index(budget.per), budget.amount
+
+
 def write_pages(
     folders: Sequence[Path], out: Path, *, budget_tolerance: float = 0.01
 ) -> list[tuple[Path, Summary]]:
     """One page per budget, in frames or bytes; methods without memory are in all of them."""
+    from phaser.report.fields import read_object
     from phaser.report.page import write_report
+    from phaser.report.runs import read_budget
 
     budgets: dict[Budget | None, list[Path]] = {}
     for folder in folders:
-        written = read_json(folder / "run.json").get("budget")
-        budgets.setdefault(Budget(**written) if written else None, []).append(folder)
+        where = folder / "run.json"
+        budgets.setdefault(read_budget(read_object(where), where), []).append(folder)
     without = budgets.pop(None, [])
     given = {budget: cells for budget, cells in budgets.items() if budget is not None}
     if len(given) <= 1:
         return [(out, write_report(folders, out, budget_tolerance=budget_tolerance))]
     pages = {
         out.with_stem(f"{out.stem}-b{budget.slug}"): given[budget]
-        for budget in sorted(given, key=lambda one: (one.unit, one.per, one.amount))
+        for budget in sorted(given, key=_place)
     }
     return [
         (page, write_report([*without, *cells], page, budget_tolerance=budget_tolerance))

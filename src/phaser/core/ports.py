@@ -114,11 +114,15 @@ class Keep(Protocol):
         return False
 
     def candidates(self, task: PreparedTask) -> list[int]:
-        """How many frames of each phase the rule may choose from."""
+        """How many frames each phase offers, whether or not the rule may take any of it."""
         return [
             sum(len(cut.phases[phase]) for cut in task.segmentations)
             for phase in range(len(task.labels))
         ]
+
+    def most(self, task: PreparedTask) -> int:
+        """The largest number of frames that the rule can keep of a task."""
+        return sum(self.candidates(task))
 
     def fewest(self, num_phases: int) -> int:
         """The smallest number of frames of a task with so many phases that makes sense."""

@@ -136,7 +136,7 @@ def check_filled(run: Run, made: TaskMaterial, size_of: SizeOf, stream: Stream) 
         return
     kept = budget.keep(keep, made.prepared, stream=stream, size_of=size_of)
     frames = sum(len(bucket.frames) for bucket in kept.buckets)
-    if frames == sum(keep.candidates(made.prepared)):
+    if frames == keep.most(made.prepared):
         raise BadInput(
             f"task {made.prepared.task.name!r}: a budget of {budget.amount} bytes, but its "
             f"{frames} candidates take fewer; lower the budget or the stride, or record more "

@@ -6,7 +6,7 @@ import platform
 import shlex
 import subprocess
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from phaser.core.suite import DERIVED
 from phaser.experiments.presets import PRESETS
 from phaser.experiments.run import Run, settings_of
 from phaser.experiments.settings_files import KIND
+from phaser.memory.budget import Budget
 from phaser.methods.table import METHODS
 
 BUDGET_FLAGS = {
@@ -63,7 +64,8 @@ def command_of(run: Run) -> str:
         return shlex.join([*words, "--from", "run.json"])
     start = PRESETS[run.preset].make().with_seed(run.seed).with_method(METHODS[name])
     if run.budget is not None:
-        start = start.with_budget(run.budget)
+        # The floor has no flag of that group, so it counts as a setting that differs.
+        start = start.with_budget(replace(run.budget, floor=Budget().floor))
     before, after = _leaves(_asked(start)), _leaves(_asked(run))
     changed = {path: after[path] for path in after if before.get(path, ...) != after[path]}
     if any(path.rpartition(".")[2] == KIND for path in changed):

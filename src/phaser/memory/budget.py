@@ -135,7 +135,7 @@ class Budget:
                 self.amount,
                 lambda count: rule.select(task, count, stream),
                 _required(size_of),
-                sum(rule.candidates(task)),
+                rule.most(task),
                 least=rule.fewest(len(task.labels)),
             )
         phases = len(task.labels) if self.per == "phase" else 1
@@ -152,7 +152,7 @@ class Budget:
     ) -> Kept:
         older = memory.by_task()
         held = [sum(len(bucket.frames) for bucket in buckets) for buckets in older.values()]
-        most = [*held, sum(rule.candidates(task))]
+        most = [*held, rule.most(task)]
         floors = [self.floor * rule.fewest_of(buckets) for buckets in older.values()]
         floors.append(self.floor * rule.fewest(len(task.labels)))
         least = [min(pair) for pair in zip(floors, most, strict=True)]

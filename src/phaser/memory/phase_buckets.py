@@ -61,8 +61,12 @@ class PhaseBuckets(Keep):
         return self.shares == "equal"
 
     def candidates(self, task: PreparedTask) -> list[int]:
-        counts = [sum(map(len, frames)) for frames in self._available(task)]
-        return [0 if phase == self.zero_phase else count for phase, count in enumerate(counts)]
+        return [sum(map(len, frames)) for frames in self._available(task)]
+
+    def most(self, task: PreparedTask) -> int:
+        """All candidates, but those of the phase that keeps nothing."""
+        counts = self.candidates(task)
+        return sum(count for phase, count in enumerate(counts) if phase != self.zero_phase)
 
     def fewest(self, num_phases: int) -> int:
         """One frame of every phase that may hold any."""

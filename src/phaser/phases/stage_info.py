@@ -17,6 +17,7 @@ from typing import Any, get_args
 from phaser.core.demonstration import Demo
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.files import read_json, write_json
+from phaser.core.ports import Segmenter
 from phaser.core.segmentation import Segmentation
 from phaser.phases.transfer import Source, by_ratio
 
@@ -38,13 +39,17 @@ class RatioPhase:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RatioSegmenter:
+class RatioSegmenter(Segmenter):
     """Applies the same ratios to every demonstration, as the paper does."""
 
     phases: tuple[RatioPhase, ...]
 
     def __post_init__(self) -> None:
         _check_tiling(self.phases)
+
+    @property
+    def max_phases(self) -> int | None:
+        return len(self.phases)
 
     def segment(self, demos: Sequence[Demo]) -> tuple[Segmentation, ...]:
         ratios = [phase.start_ratio for phase in self.phases[1:]]
@@ -78,11 +83,15 @@ class EpisodeStages:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class EpisodeSegmenter:
+class EpisodeSegmenter(Segmenter):
     """Gives every demonstration its own boundaries, found by its number."""
 
     names: tuple[str, ...]
     episodes: tuple[EpisodeStages, ...]
+
+    @property
+    def max_phases(self) -> int | None:
+        return len(self.names)
 
     def segment(self, demos: Sequence[Demo]) -> tuple[Segmentation, ...]:
         by_number = {one.episode: one for one in self.episodes}

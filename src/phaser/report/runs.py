@@ -122,11 +122,17 @@ def read_run(folder: Path) -> RunResult:
         if metrics is None and not phases:
             raise BadInput("neither a rollout nor a held-out loss was measured; run it again")
     settings, timing = as_object(about.get("settings"), where), _timing(folder / "timing.json")
+    budget, held = read_budget(about, where), read_certificate(folder / "budget.json")
+    if budget is None and held.total_frames:
+        raise BrokenFile(
+            f"{where} names no budget, but the memory holds {held.total_frames} frames; "
+            "run this cell again"
+        )
     return RunResult(
         folder=folder,
         tasks=tuple(tasks),
         seed=whole(about, "seed", where),
-        budget=_budget(about, where),
+        budget=budget,
         settings=settings,
         versions=as_object(about.get("versions"), where),
         matrix=matrix,
@@ -134,7 +140,7 @@ def read_run(folder: Path) -> RunResult:
         phases=phases,
         task_losses=by_task,
         routing=read_routing(folder / "routing.json"),
-        certificate=read_certificate(folder / "budget.json"),
+        certificate=held,
         timing=timing,
         cost=read_cost(folder, timing, num_steps=planned_steps(settings, len(tasks))),
         failures=failures,
@@ -142,8 +148,13 @@ def read_run(folder: Path) -> RunResult:
     )
 
 
-def _budget(about: Mapping[str, Any], where: Path) -> Budget | None:
-    if about.get("budget") is None:
+def read_budget(about: Mapping[str, Any], where: Path) -> Budget | None:
+    """The budget that a `run.json` names; None for a method that keeps nothing."""
+    if "budget" not in about:
+        raise BrokenFile(
+            f"{where} names no budget; a run of an earlier phaser is reported by that phaser"
+        )
+    if about["budget"] is None:
         return None
     with _naming(where):
         try:

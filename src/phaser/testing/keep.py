@@ -19,7 +19,9 @@ def check_keep(
     make_task: gives the task to select from; a made-up one by default.
     num_frames: how many frames the rule is asked to keep.
     """
-    require(isinstance(keep, Keep), keep, "lacks part of the port: inherit from phaser.core.Keep")
+    require(
+        isinstance(keep, Keep), keep, "lacks part of the port: inherit from phaser.core.ports.Keep"
+    )
     task = make_task()
     stream = Streams(0).named("keep", task.task.name)
     buckets = keep.select(task, num_frames, stream)

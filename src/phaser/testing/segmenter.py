@@ -14,7 +14,11 @@ from phaser.testing.verdict import require
 
 def check_segmenter(segmenter: Segmenter, demos: Sequence[Demo] | None = None) -> None:
     """Segment demonstrations of one task and hold the outcome against the port's promises."""
-    require(isinstance(segmenter, Segmenter), segmenter, "has no segment; see phaser.core.ports")
+    require(
+        isinstance(segmenter, Segmenter),
+        segmenter,
+        "lacks part of the port: inherit from phaser.core.ports.Segmenter",
+    )
     demos = made_up_demos() if demos is None else demos
     before = [demo.actions.copy() for demo in demos]
     found = segmenter.segment(demos)

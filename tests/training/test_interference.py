@@ -21,8 +21,8 @@ RATE = 0.05
 
 
 def rows(refs):
-    batch = table().batch(refs)
-    return batch.states.double().numpy(), batch.actions[:, 0].double().numpy()
+    samples = table().samples(refs)
+    return samples.states.astype(np.float64), samples.actions[:, 0].astype(np.float64)
 
 
 def losses(weight, refs):
@@ -130,9 +130,10 @@ def test_losses_of_a_policy_in_bfloat16_can_be_asked_for():
 
 def test_the_same_noise_before_and_after_finds_the_true_interference_on_a_flow_head():
     """Facts on backbones, 8: a difference of losses drowns in noise that is not shared."""
-    policy, batch = Flow(), table().batch(STORED)
-    current = table().batch(table().tasks["pour"].refs("pour")[::9])
-    gradient = fresh_gradient(policy, current, Stream(1), out_of=len(current))
+    policy, frames = Flow(), table()
+    batch = policy.batch(frames.samples(STORED))
+    current = frames.samples(frames.tasks["pour"].refs("pour")[::9])
+    gradient = fresh_gradient(policy, policy.batch(current), Stream(1), out_of=len(current))
     moved = copy.deepcopy(policy)
     with torch.no_grad():
         for name, weight in moved.named_parameters():
@@ -172,7 +173,12 @@ class Together:
                 return {name: sum(part[name] for part in parts) / scale for name in mine}
             return sum(parts) / scale
 
-        return SimpleNamespace(process_index=index, num_processes=len(self.parts), reduce=reduce)
+        return SimpleNamespace(
+            process_index=index,
+            num_processes=len(self.parts),
+            reduce=reduce,
+            device=torch.device("cpu"),
+        )
 
 
 @pytest.mark.parametrize("variant", ["virtual", "snapshot"])

@@ -40,7 +40,7 @@ def learnt(draw, shelf, *, seed=0):
     """Weights, every batch and every measurement of a task, and how often the policy was run."""
     policy, calls = Linear(seed), []
     policy.register_forward_hook(lambda *_: calls.append(1))
-    learner = learner_of(policy, keeper=shelf)
+    learner = learner_of(policy, checkpointer=shelf)
     sampler = sampler_of(draw, learner)
     learner.learn(TASKS["pour"], sampler)
     optimizer = torch.optim.AdamW(policy.parameters())
@@ -81,7 +81,7 @@ def test_a_snapshot_is_scored_along_the_gradient_of_the_step_before(tmp_path):
     optimizer = torch.optim.AdamW(
         policy.parameters(), lr=FIT.learning_rate, weight_decay=FIT.weight_decay, fused=True
     )
-    policy(table().batch(samples[0]), Stream(0)).mean().backward()
+    policy(policy.batch(table().samples(samples[0])), Stream(0)).mean().backward()
     optimizer.step()
     expected = probe_of(policy).interference(
         STORED, step=1, learning_rate=draw.learning_rate, variant="snapshot"
