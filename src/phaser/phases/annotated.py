@@ -10,7 +10,6 @@ from phaser.core.demonstration import Demo, Task
 from phaser.core.errors import UnknownName
 from phaser.core.segmentation import Segmentation
 from phaser.phases.autopc import AutoPC, segmentations
-from phaser.phases.representative import representative
 from phaser.phases.stage_info import RatioPhase, TaskStages, read_stage_info
 from phaser.phases.transfer import by_ratio
 
@@ -35,7 +34,7 @@ class Annotated:
     auto: AutoPC
 
     def segment(self, demos: Sequence[Demo]) -> tuple[Segmentation, ...]:
-        position = representative(demos)
+        position = self.auto.reference(demos)
         phases = self.annotation.phases
         steps = by_ratio(
             [phase.start_ratio for phase in phases[1:]],
