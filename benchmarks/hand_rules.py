@@ -23,7 +23,7 @@ from phaser.phases.signals import SignalRules
 OURS = "Auto-PC"
 BEFORE = "Auto-PC on all steps (0.1.0)"
 MANY = 16
-"""Candidates of one demonstration; LIBERO's long tasks have up to that many stages."""
+"""Candidates of one demonstration, nearly as many as LIBERO's long tasks have stages (18)."""
 STAGE_ONE = AutoPC(max_phases=MANY + 1, signals=SignalRules(max_candidates=MANY))
 _ALL_STEPS = AutoPC(
     max_phases=ALL_CANDIDATES, drop_idle="never", signals=SignalRules(gripper_first=False)

@@ -72,6 +72,11 @@ def test_what_is_held_is_moved_as_the_instruction_says(instruction, way, name):
 def test_a_grasp_that_nothing_follows_is_named_by_what_is_done():
     found = named("pull the peg out of the hole", ("", DOWN), (TURNS, DOWN), (CLOSES, SIDE))
     assert found == ("approach", "align", "pull")
+    # Where the hand does nothing more, it is a grasp; upwards, a lift.
+    still = (0.0, 0.0, 0.1)
+    assert named("pick up the cube", ("", DOWN), (CLOSES, still)) == ("approach", "grasp")
+    assert named("pick up the cube", ("", DOWN), (CLOSES, UP)) == ("approach", "lift")
+    assert named("", ("", DOWN), (CLOSES, UP), layout=LAYOUT) == ("approach", "grasp")
 
 
 def test_two_things_asked_for_are_named_in_their_order():
@@ -79,7 +84,7 @@ def test_two_things_asked_for_are_named_in_their_order():
         "open the top drawer and put the bowl inside",
         *(("", FORWARD), (CLOSES, BACK), (OPENS, UP), (TURNS, SIDE), (CLOSES, UP)),
     )
-    assert found == ("approach", "pull", "release", "approach_2", "transport")
+    assert found == ("approach", "pull", "release", "approach_2", "lift")
 
 
 def test_what_is_closed_by_hand_after_the_last_release_is_pushed():
@@ -87,7 +92,7 @@ def test_what_is_closed_by_hand_after_the_last_release_is_pushed():
         "put the bowl in the drawer and close it",
         *(("", DOWN), (CLOSES, UP), (OPENS, UP), (TURNS, DOWN), (TURNS, FORWARD)),
     )
-    assert found == ("approach", "transport", "release", "reach", "push")
+    assert found == ("approach", "lift", "release", "reach", "push")
 
 
 def test_without_knowing_which_way_is_up_the_verb_and_the_gripper_say_it():

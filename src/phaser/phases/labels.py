@@ -22,6 +22,7 @@ from phaser.phases.verbs import CARRY, Asked, asked
 from phaser.phases.working import first_at_work, goes
 
 _UNKNOWN = Asked(name=CARRY, kind="carry")
+_HARDLY = 0.2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -60,7 +61,7 @@ def _names(phases: Sequence[_Phase], wanted: Sequence[Asked]) -> list[str]:
         span, task = phases[position:stop], _nth(wanted, num_done)
         grasp_follows = stop < len(phases) and phases[stop].opens == GRIPPER_CLOSES
         if phases[position].opens == GRIPPER_CLOSES:
-            names += _held(span, task)
+            names += _held(phases[0], span, task)
             num_done += 1
         elif num_done == 0:
             names += ["align"] * len(span) if grasp_follows else _touched(phases[0], span, task)
@@ -89,11 +90,11 @@ def _nth(wanted: Sequence[Asked], number: int) -> Asked | None:
     return wanted[min(number, len(wanted) - 1)] if wanted else None
 
 
-def _held(span: Sequence[_Phase], task: Asked | None) -> list[str]:
-    """From the closing of the gripper to its opening; a grasp alone has nothing that follows it."""
-    task = task or _UNKNOWN
+def _held(approach: _Phase, span: Sequence[_Phase], task: Asked | None) -> list[str]:
+    """From the closing of the gripper to its opening."""
     if len(span) == 1:
-        return [task.name]
+        return [_alone(approach, span[0], task)]
+    task = task or _UNKNOWN
     moves = span[1:]
     ways = [one.way for one in moves]
     starts = len(moves)
@@ -103,6 +104,15 @@ def _held(span: Sequence[_Phase], task: Asked | None) -> list[str]:
         starts = len(moves) - 1
     carried = [_carried(way, last=k == len(moves) - 1) for k, way in enumerate(ways[:starts])]
     return ["grasp", *carried, *[task.name] * (len(moves) - starts)]
+
+
+def _alone(approach: _Phase, grasp: _Phase, task: Asked | None) -> str:
+    """A grasp that no other phase follows holds what is done, unless the hand hardly moves."""
+    if grasp.way is None or approach.way is None:
+        return task.name if task else "grasp"
+    if np.linalg.norm(grasp.way) <= _HARDLY * np.linalg.norm(approach.way):
+        return "grasp"
+    return _carried(grasp.way, last=False) if task is None or task.kind == "carry" else task.name
 
 
 def _carried(way: Float[np.ndarray, "3"] | None, *, last: bool) -> str:
