@@ -184,7 +184,7 @@ def _pooled(counts: Float[np.ndarray, "draws tasks 2"]) -> Float[np.ndarray, "dr
 
 
 def headline(found: Mapping[str, Any]) -> dict[str, float]:
-    """What the goals are about: F1 of Auto-PC within 5 and 10 steps, gripper events found."""
+    """The numbers with a goal: F1 of Auto-PC within 5 and 10 steps, gripper events found."""
     row = next(one for one in found["rules"] if one["name"] == OURS)
     return {
         "f1_5": row["all"]["5"]["f1"],

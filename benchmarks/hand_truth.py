@@ -26,7 +26,7 @@ class HandTask:
 
     @property
     def chooses(self) -> bool:
-        """Whether settings may be chosen on this task; fixed by its name, for ever."""
+        """True where settings may be chosen on this task; fixed by its name, for ever."""
         return chooses(self.task)
 
 

@@ -24,7 +24,7 @@ OVERSHOOTS = 0.5
 SPEEDS = (0.4, 1.4)
 """People are slower than scripted experts, most of the time."""
 DRIFT = 0.01
-"""What a released space mouse still says, as a share of full speed."""
+"""A released space mouse still says this share of full speed."""
 _STILL = 2 * DRIFT
 _GRIPS = 0.2
 

@@ -46,7 +46,7 @@ class TaskExamples:
 
     @property
     def chooses(self) -> bool:
-        """Whether settings may be chosen on this task; fixed by its name, for ever."""
+        """True where settings may be chosen on this task; fixed by its name, for ever."""
         return chooses(self.task)
 
 

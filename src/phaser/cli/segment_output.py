@@ -37,7 +37,7 @@ class Segmented:
     plot: Path | None = None
 
     def remarks(self) -> tuple[str, ...]:
-        """What a user should know about the demonstrations of this task, in whole sentences."""
+        """Sentences that a user should read about the demonstrations of this task."""
         return tuple(f"{self.task.name}: {one}" for one in self.phases.remarks)
 
     def carried(self) -> tuple[int, int]:

@@ -73,7 +73,7 @@ class Demo:
     layout: ActionLayout
     cameras: Mapping[str, Images] = field(default_factory=dict)
     instruction: str = ""
-    """What was to be done, in words; empty where the source does not say."""
+    """The words that say what was to be done; empty where the source has none."""
 
     def __post_init__(self) -> None:
         where = f"demonstration {self.index} of {self.task!r}"

@@ -72,7 +72,7 @@ class AutoPC:
         return segmentations(carried, demos, labels(chosen, demos[position]))
 
     def lapse(self, demo: Demo) -> Lapse:
-        """What phases are found on: a demonstration without idle steps, if `drop_idle` says so."""
+        """Take the idle steps out of a demonstration, if `drop_idle` says so."""
         return lapse(demo, self.signals, drop_idle=self.drop_idle)
 
     def reference(self, demos: Sequence[Demo]) -> int:
@@ -96,7 +96,7 @@ class AutoPC:
         return score
 
     def remarks(self, demos: Sequence[Demo]) -> tuple[str, ...]:
-        """What a user should know about these demonstrations, one sentence each."""
+        """Sentences that a user should read about these demonstrations."""
         return idle_remarks([self.lapse(demo) for demo in demos])
 
     def carry(

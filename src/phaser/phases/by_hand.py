@@ -41,7 +41,7 @@ def unhesitating(
 
 
 def _keyed(motion: Float[np.ndarray, "frames motion"]) -> bool:
-    """Whether nearly every step moves each dimension at full speed or not at all."""
+    """True where nearly every step moves each dimension at full speed or not at all."""
     size = np.abs(motion)
     full = float(size.max(initial=0.0))
     if full == 0:

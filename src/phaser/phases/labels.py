@@ -27,7 +27,7 @@ _HARDLY = 0.2
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Phase:
-    """What is known of a phase before it has a name."""
+    """A phase before it has a name."""
 
     opens: str
     """How the gripper begins it: GRIPPER_CLOSES, GRIPPER_OPENS or nothing."""

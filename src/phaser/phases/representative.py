@@ -61,7 +61,7 @@ class _Content:
         return bool(self._before(other))
 
     def _before(self, other: _Content) -> bool | None:
-        """Whether this comes first; nothing where both are the same."""
+        """True if this comes first, None where both are the same."""
         for mine, theirs in zip(self.tables, other.tables, strict=True):
             length = min(len(mine), len(theirs))
             one, two = mine[:length].ravel(), theirs[:length].ravel()

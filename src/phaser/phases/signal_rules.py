@@ -29,9 +29,9 @@ class SignalRules:
     slow_quantile: float = 0.15
     """τ_v: the speed below which a step is slow, as a quantile of the demonstration's speeds."""
     closing_sign: Literal[1, -1] = 1
-    """Whether a rising gripper command closes (1: Meta-World, LIBERO) or opens (-1)."""
+    """1: a rising gripper command closes (Meta-World, LIBERO); -1: it opens."""
     suppression_window: int = 5
-    """Of two peaks closer than this many steps only the higher is a candidate."""
+    """Two peaks are at least this many steps apart; of closer ones the higher is a candidate."""
     max_candidates: int = 8
     """M of the paper."""
     gripper_evidence: float = 0.2

@@ -24,7 +24,7 @@ _TINY, _HUGE = 1e-8, 1e6
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Signals:
-    """What happens between step t - 1 and step t; entry 0 is zero because nothing precedes it."""
+    """The changes from step t - 1 to step t; entry 0 is zero because nothing precedes it."""
 
     motion_change: Float[np.ndarray, "frames"]
     gripper_change: Float[np.ndarray, "frames"]
@@ -141,7 +141,7 @@ def _mean_after(
 
 
 def _lengths(rows: Float[np.ndarray, "frames dims"]) -> Float[np.ndarray, "frames"]:
-    """What np.linalg.norm gives for each row, at a fraction of its cost on short arrays."""
+    """The length of each row, as np.linalg.norm gives it, at a fraction of its cost."""
     return np.asarray(np.sqrt(np.einsum("fd,fd->f", rows, rows)))
 
 

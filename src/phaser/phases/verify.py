@@ -110,7 +110,7 @@ class TaskPhases:
     flag: str = ""
     """Why a verification that was asked for did not happen; empty when all is well."""
     remarks: tuple[str, ...] = ()
-    """What a user should know about the demonstrations, one sentence each."""
+    """Sentences that a user should read about the demonstrations."""
 
     def stages(self, instruction: str) -> TaskStages:
         """For `stage_info.json`: ratios of the representative, steps of every episode."""
