@@ -96,7 +96,16 @@ def markdown(found: Mapping[str, Any]) -> list[str]:
     return [*lines, "", f"Auto-PC stage 1, F1 ±10 against predicates by task: {told}.", ""]
 
 
-def _demos(task: Task) -> tuple[TrueDemo, ...]:
+def staged_examples(suites: Sequence[str], *, count: int) -> dict[str, list[Example]]:
+    """The first demonstrations of all tasks of these suites, with the expert's own stages."""
+    return {
+        name: [one.example("stages") for one in _demos(task_named(name), count)]
+        for suite in suites
+        for name in task_names(suite)
+    }
+
+
+def _demos(task: Task, count: int = DEMOS_PER_TASK) -> tuple[TrueDemo, ...]:
     """The first demonstrations of the recording; carried out anew, unseen, where there is none."""
     # The recordings of the published grid were made with this control.
     recording = ProtocolRecording(
@@ -105,20 +114,19 @@ def _demos(task: Task) -> tuple[TrueDemo, ...]:
     folder = recording.folder(cache_folder(), task, "train")
     truths, stages = read_truths(folder), read_stage_names(folder)
     if truths is None or stages is None:
-        return _carried_out(recording, task)
+        return _carried_out(recording, task, count)
     kept = zip(open_dataset(folder).demos(), truths.episodes, stages, strict=True)
     return tuple(
-        _true_demo(demo, truths.names, rows, meant)
-        for demo, rows, meant in list(kept)[:DEMOS_PER_TASK]
+        _true_demo(demo, truths.names, rows, meant) for demo, rows, meant in list(kept)[:count]
     )
 
 
-def _carried_out(recording: ProtocolRecording, task: Task) -> tuple[TrueDemo, ...]:
+def _carried_out(recording: ProtocolRecording, task: Task, count: int) -> tuple[TrueDemo, ...]:
     assets = assets_folder(suite_of(task.name))
     env = LiberoEnv(task, recording.protocol, assets=assets, control=recording.control)
     found: list[TrueDemo] = []
     for state in STATES["train"]:
-        if len(found) == DEMOS_PER_TASK:
+        if len(found) == count:
             break
         followed = recording.demonstration(env, state, draw=False)
         if followed is None:

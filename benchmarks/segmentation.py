@@ -3,7 +3,8 @@
 All Meta-World tasks with an expert, five demonstrations each, plain and as if teleoperated. Every
 rule's setting is chosen on the half of the tasks that their names' hashes pick, by F1 within ±5
 steps summed over both kinds, and reported on the other half; and, at the same settings, against
-what was true in LIBERO's simulator. One run, one thread.
+what was true in LIBERO's simulator. Then demonstrations by hand, made from both suites, and the
+names of phases against those of people. One run, one thread.
 """
 
 import argparse
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import libero_segmentation, segmentation_tables
+from benchmarks import hand_segmentation, libero_segmentation, phase_names, segmentation_tables
 from benchmarks.boundary_rules import OURS, RULES, Find, Rule, rules
 from benchmarks.carrying import carried_errors, event_share, whole_agreement
 from benchmarks.f1_differences import difference
@@ -67,6 +68,9 @@ def measure(names: Sequence[str]) -> dict[str, Any]:
         for changed in [examples(rollouts, shortest=shortest)]
     }
     found["libero"] = libero_segmentation.measure(_all_chosen(found["rules"]))
+    libero = hand_segmentation.scripted_libero()
+    found["by_hand"] = hand_segmentation.measure(rollouts, libero)
+    found["names"] = phase_names.measure(libero) if libero else None
     return found
 
 

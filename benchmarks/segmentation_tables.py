@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks import libero_segmentation
+from benchmarks import hand_tables, libero_segmentation, phase_names
 
 
 def markdown(found: Mapping[str, Any]) -> str:
@@ -18,6 +18,8 @@ def markdown(found: Mapping[str, Any]) -> str:
             *_tasks(found["per_task"]),
             *_speed(found["speed"]),
             *libero_segmentation.markdown(found["libero"]),
+            *hand_tables.markdown(found["by_hand"]),
+            *(phase_names.markdown(found["names"]) if found["names"] else []),
         ]
     )
 

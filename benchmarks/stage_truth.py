@@ -46,8 +46,13 @@ class TaskExamples:
 
     @property
     def chooses(self) -> bool:
-        """Whether settings may be chosen on this task; fixed by its name, for ever."""
-        return hashlib.sha256(self.task.encode()).digest()[-1] % 2 == 0
+        """True where settings may be chosen on this task; fixed by its name, for ever."""
+        return chooses(self.task)
+
+
+def chooses(task: str) -> bool:
+    """Half of all names, by their hash."""
+    return hashlib.sha256(task.encode()).digest()[-1] % 2 == 0
 
 
 def segmentation(boundaries: Sequence[int], num_frames: int) -> Segmentation:
@@ -91,6 +96,11 @@ def _task_examples(
         teleoperated=by_people["train"],
         teleoperated_heldout=by_people["heldout"],
     )
+
+
+def scripted_example(staged: StagedDemo) -> Example:
+    """An expert's demonstration with its true boundaries."""
+    return _example(staged.demo, staged.stages, SHORTEST_STAGE)
 
 
 def _example(demo: Demo, stages: Sequence[Stage], shortest: int) -> Example:

@@ -20,8 +20,6 @@ from phaser.core.segmentation import Segmentation
 from phaser.core.streams import Streams
 from phaser.demos.lerobot import open_dataset
 from phaser.phases.autopc import AutoPC
-from phaser.phases.candidates import candidates
-from phaser.phases.representative import representative
 
 STRETCHES = ((40, (0.6, 0.3, -0.5), -1.0), (8, (0.0, 0.0, -0.1), 1.0), (30, (-0.4, 0.5, 0.6), 1.0))
 """Frames, direction of motion and gripper command of a reach, a brief grasp and a carry."""
@@ -30,7 +28,7 @@ STRETCHES = ((40, (0.6, 0.3, -0.5), -1.0), (8, (0.0, 0.0, -0.1), 1.0), (30, (-0.
 def main(arguments: Sequence[str]) -> None:
     demos = open_dataset(Path(arguments[0])).demos() if arguments else made_up_demos(num_demos=5)
     segmenter = AutoPC()
-    print_candidates(demos[representative(demos)], segmenter)
+    print_candidates(demos[segmenter.reference(demos)], segmenter)
     print_phases(demos, segmenter.segment(demos))
 
 
@@ -55,7 +53,7 @@ def made_up_demos(*, num_demos: int) -> tuple[Demo, ...]:
 
 def print_candidates(typical: Demo, segmenter: AutoPC) -> None:
     print(f"{typical.task}: candidates in its typical demonstration, number {typical.index}")
-    for one in candidates(typical, segmenter.signals):
+    for one in segmenter.candidates(typical):
         evidence = ", ".join(sorted(one.evidence)) or "weak"
         print(f"  frame {one.step:4}  score {one.score:.2f}  {evidence}")
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from phaser.training.batch import Batch
 
 from benchmarks import overhead, overhead_estimate
 from benchmarks.overhead_backbone import Backbone

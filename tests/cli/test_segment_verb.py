@@ -18,6 +18,8 @@ from synthetic import scripted_demo
 
 from phaser.cli import main
 from phaser.cli.segment_output import file_names
+from phaser.demos.opening import open_demos
+from phaser.phases.autopc import AutoPC
 from phaser.phases.stage_info import TaskStages, read_stage_info
 from phaser.phases.transfer import by_ratio
 from phaser.suites import recorder
@@ -52,23 +54,39 @@ def test_every_episode_is_cut_at_its_own_event(
     assert "1/1 put_the_cup_on_the_shelf: " in shown.err
 
 
-def test_idle_frames_are_left_out_on_request(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("flag", ["--drop-no-ops", "--keep-no-ops", ""])
+def test_idle_frames_are_left_out_by_time_and_counted_all_the_same(
+    flag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cups = write_grasps(tmp_path / "cups.hdf5")
     with h5py.File(cups, "a") as file:
         actions = file["data/demo_0/actions"]
         actions[10:15, :6] = 0.0
-    words = f"segment {cups} --layout libero --drop-no-ops"
-    stages = segmented(words, tmp_path / "s.json")[TASK]
-    # The hand stands still while it grasps; only the step at which the gripper closes stays.
-    standing = [grasp - 1 for _, grasp, _ in PACES]
-    idle = [standing[0] + 5, *standing[1:]]
-    assert [one.num_frames for one in stages.episodes] == [
-        sum(pace) - left_out for pace, left_out in zip(PACES, idle, strict=True)
-    ]
-    assert stages.episodes[0].boundaries[0] == GRASPS[0] - 5
-    assert "no-ops are left out" in capsys.readouterr().err
+    out = tmp_path / "s.json"
+    stages = segmented(f"segment {cups} --layout libero {flag}", out)[TASK]
+    # Phases are those of the demonstrations as they are, so any reader of them can use the file.
+    assert [one.num_frames for one in stages.episodes] == [sum(pace) for pace in PACES]
+    assert [one.boundaries[0] for one in stages.episodes] == GRASPS
+    opened = open_demos(cups, layout="libero")
+    demos = list(opened.demos(opened.tasks[0]))
+    drop = {"--drop-no-ops": "always", "--keep-no-ops": "never", "": "auto"}[flag]
+    again = AutoPC(drop_idle=drop).segment(demos)
+    assert stages.episode_segmenter().segment(demos) == again
+    assert "idle" not in capsys.readouterr().err
+
+
+def test_the_user_is_told_where_most_steps_are_idle(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cups = write_grasps(tmp_path / "cups.hdf5", paces=((40, 400, 40), (44, 420, 42)), images=False)
+    words = f"segment {cups} --layout libero"
+    segmented(words, tmp_path / "s.json")
+    said = "note: put_the_cup_on_the_shelf: 83% of the steps are idle in all demonstrations; phases"
+    assert said in capsys.readouterr().err
+    segmented(f"{words} --json", tmp_path / "s.json")
+    found = json.loads(capsys.readouterr().out)
+    assert found["remarks"] == [f"{TASK}: {found['tasks'][0]['remarks'][0]}"]
+    assert main.execute([*words.split(), "--drop-no-ops", "--keep-no-ops", "--out", "no"]) == 2
 
 
 def test_ratios_are_copied_on_request(cups: Path, tmp_path: Path) -> None:
@@ -145,7 +163,7 @@ def test_a_lerobot_dataset_needs_its_dimensions_and_then_is_cut(
     assert sum(len(one.episodes) for one in stages.values()) == 2
 
 
-@pytest.mark.parametrize(("way", "name"), [("rising", "grasp"), ("falling", "release")])
+@pytest.mark.parametrize(("way", "name"), [("rising", "grasp"), ("falling", "push")])
 def test_which_way_the_gripper_closes_is_said_not_guessed(
     way: str, name: str, cups: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -48,6 +48,13 @@ def test_a_demonstration_with_nan_is_refused():
         Demo(task="t", index=0, actions=actions * np.nan, states=np.zeros((3, 1)), layout=LAYOUT)
 
 
+def test_the_way_up_is_three_of_the_motion_dimensions():
+    with pytest.raises(BadInput, match="translation"):
+        ActionLayout(motion=(0, 1, 2), gripper=(3,), translation=(0, 1, 3))
+    told = ActionLayout(motion=(0, 1, 2), gripper=(3,), translation=(0, 1, 2))
+    assert told == ActionLayout(motion=(0, 1, 2), gripper=(3,))
+
+
 def test_overlapping_action_dimensions_are_refused():
     with pytest.raises(BadInput, match="overlap"):
         ActionLayout(motion=(0, 1), gripper=(1,))

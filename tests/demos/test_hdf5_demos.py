@@ -122,6 +122,9 @@ def test_a_demonstration_may_carry_its_own_instruction(libero: Path) -> None:
         file["data/demo_1"].attrs["ep_meta"] = json.dumps({"lang": "close the lid"})
     tasks = [episode.task.name for episode in open_hdf5(libero).episodes]
     assert tasks == ["open the middle drawer", "close the lid"]
+    opened = open_hdf5(libero)
+    told = [opened.demo(episode, LAYOUT).instruction for episode in opened.episodes]
+    assert told == tasks
 
 
 def _external_link(file: h5py.File, other: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -122,6 +123,28 @@ def test_a_dataset_with_several_instructions_names_each_demo_by_its_own(tmp_path
     assert [demo.task for demo in open_dataset(root).demos()] == ["push", "drawer-open", "push"]
     tasks = pq.read_table(root / "meta/tasks.parquet").to_pydict()
     assert tasks["__index_level_0__"] == ["push", "pull the drawer open"]
+
+
+def test_demonstrations_carry_their_instruction_and_know_which_way_is_up(dataset: Path) -> None:
+    demo = open_dataset(dataset).demos()[0]
+    assert demo.instruction == "pull the drawer open"
+    # The dataset calls its actions dx, dy and dz.
+    assert demo.layout.translation == (0, 1, 2)
+    assert demo.layout == SIDECAR.layout
+    told = replace(SIDECAR.layout, translation=(2, 1, 0))
+    assert open_dataset(dataset).demos(told)[0].layout.translation == (2, 1, 0)
+    info = (dataset / "meta/info.json").read_text()
+    (dataset / "meta/info.json").write_text(info.replace('"dz"', '"lift"'))
+    assert open_dataset(dataset).demos()[0].layout.translation == ()
+
+
+def test_a_sidecar_with_a_senseless_up_is_refused(dataset: Path) -> None:
+    sidecar = json.loads((dataset / "meta/phaser.json").read_text())
+    for wrong in ([0, 1], [0, 1, 3], "xyz", 7):
+        sidecar["action_layout"]["translation"] = wrong
+        (dataset / "meta/phaser.json").write_text(json.dumps(sidecar))
+        with pytest.raises(BrokenFile, match="no usable action_layout"):
+            open_dataset(dataset)
 
 
 def test_a_dataset_without_our_sidecar_needs_an_action_layout(dataset: Path) -> None:

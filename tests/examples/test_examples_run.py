@@ -75,7 +75,7 @@ def test_the_segment_example_reads_a_recorded_dataset(tmp_path: Path) -> None:
     done = run("01_segment.py", str(tmp_path / "lift"))
     assert done.returncode == 0, done.stderr
     assert "lift-cup" in done.stdout
-    assert "approach [0, 30)  grasp [30, 50)" in done.stdout
+    assert "approach [0, 30)  lift [30, 50)" in done.stdout
 
 
 def test_the_segment_example_says_in_one_line_that_a_folder_is_no_dataset(tmp_path: Path) -> None:

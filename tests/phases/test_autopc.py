@@ -11,18 +11,10 @@ from synthetic import LAYOUT, scripted_demo
 
 from phaser.core.demonstration import Demo
 from phaser.core.errors import BadInput
-from phaser.phases.autopc import AutoPC
-from phaser.phases.candidates import Candidate
-from phaser.phases.labels import labels
+from phaser.phases.autopc import PAPER_SEGMENTER, AutoPC
 from phaser.phases.representative import representative
 from phaser.phases.signals import PAPER_RULES
 from phaser.phases.transfer import by_ratio
-
-CLOSES, OPENS, TURNS = (frozenset({tag}) for tag in ("gripper_closes", "gripper_opens", "turns"))
-
-
-def candidate(step, evidence=TURNS, score=1.0):
-    return Candidate(step=step, score=score, evidence=evidence)
 
 
 def test_boundaries_fall_on_the_events_of_each_demonstration():
@@ -62,6 +54,18 @@ def test_slowing_down_is_a_phase_only_for_the_papers_score():
     assert len(replace(ours, signals=PAPER_RULES).segment([demo])[0].phases) > 1
 
 
+def test_the_papers_segmenter_copies_the_ratios_of_the_papers_score():
+    demos = [scripted_demo((12, 6, 14), index=0), scripted_demo((24, 12, 28), index=1)]
+    found = PAPER_SEGMENTER.segment(demos)
+    assert PAPER_SEGMENTER.signals == PAPER_RULES
+    position = PAPER_SEGMENTER.reference(demos)
+    ratios = [step / found[position].num_frames for step in found[position].boundaries]
+    other = found[1 - position]
+    assert list(other.boundaries) == by_ratio(
+        ratios, num_frames=other.num_frames, min_phase_frames=1
+    )
+
+
 def test_no_more_phases_than_allowed():
     found = AutoPC(max_phases=2).segment([scripted_demo()])
     assert found[0].boundaries == (12,)
@@ -91,12 +95,6 @@ def test_the_representative_is_typical_in_length_then_in_motion():
     odd = scripted_demo(index=3, directions=((-1.0, 0.0, 1.0), (0.0,) * 3, (0.0, -1.0, -1.0)))
     long = scripted_demo((40, 6, 14), index=4)
     assert representative([long, odd, *usual]) in (2, 3, 4)
-
-
-def test_labels_follow_the_gripper_and_never_repeat():
-    events = [candidate(5), candidate(10, CLOSES), candidate(20), candidate(30, OPENS)]
-    assert labels(events) == ("approach", "align", "grasp", "transport", "release")
-    assert labels([candidate(5), candidate(9)]) == ("approach", "push", "push_2")
 
 
 ratio_lists = st.lists(st.floats(0, 1), min_size=1, max_size=4).map(sorted)

@@ -1,5 +1,6 @@
 """The boundary score and its separated peaks."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 from synthetic import LAYOUT, scripted_demo
 
 from phaser.core.demonstration import ActionLayout, Demo
+from phaser.core.errors import BadInput
 from phaser.phases.candidates import candidates
 from phaser.phases.signals import PAPER_RULES, SignalRules, signals
 
@@ -24,12 +26,53 @@ def demo_of(actions, layout=LAYOUT):
 
 def test_the_score_is_the_weighted_sum_of_its_three_terms():
     found = signals(scripted_demo(), PAPER_RULES)
-    expected = 0.3 * found.motion_change + 1.0 * abs(found.gripper_change) + 0.4 * found.slow_onset
+    expected = 0.3 * found.motion_change + 1.0 * abs(found.gripper_change) + 0.4 * found.slow
     np.testing.assert_allclose(found.score, expected)
     # Step 12: x stops (change 1 of scale 1) and z stops (1 of 1): ‖Δa‖ = √2; the gripper closes
     # over its whole range (1); the slow stretch begins (0.4).
     assert found.score[12] == pytest.approx(0.3 * np.sqrt(2) + 1.0 + 0.4)
+    # Steps 13 to 17: nothing changes, but each of them is slow.
+    assert found.score[13:18].tolist() == pytest.approx([0.4] * 5)
     assert found.score[0] == 0
+
+
+def test_the_papers_slow_term_counts_every_slow_step_and_ours_the_first():
+    # Twenty speeds along x: the 15 % quantile is 0.2 + 0.85 * 0.1, so four steps are slow.
+    speed = np.array([1.0] * 5 + [0.1, 0.1] + [1.0] * 7 + [0.2, 0.2] + [1.0] * 4)
+    actions = np.stack([speed, 0 * speed, 0 * speed, 0 * speed], axis=1)
+    every = signals(demo_of(actions), PAPER_RULES)
+    assert np.flatnonzero(every.slow).tolist() == [5, 6, 14, 15]
+    # ‖Δa‖ at the first slow step: from 1 to 0.1 of the scale 1; at the second nothing changes.
+    assert every.score[5:7].tolist() == pytest.approx([0.3 * 0.9 + 0.4, 0.4])
+    onset = signals(demo_of(actions), replace(PAPER_RULES, slow="onset"))
+    assert np.flatnonzero(onset.slow).tolist() == [5, 14]
+    assert onset.score[6] == 0
+
+
+def test_at_one_speed_no_step_is_slow():
+    assert not signals(demo_of(np.ones((20, 4))), PAPER_RULES).slow.any()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"slow_quantile": 1.5},
+        {"motion_weight": float("nan")},
+        {"turn_evidence": float("inf")},
+        {"suppression_window": 0},
+        {"max_candidates": 0},
+    ],
+)
+def test_settings_of_the_score_outside_their_range_are_refused(wrong):
+    with pytest.raises(BadInput, match=f"{next(iter(wrong))}.*expected"):
+        SignalRules(**wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"slow": "always"}, {"closing_sign": 0}])
+def test_choices_of_the_score_that_do_not_exist_are_refused(wrong):
+    # In tests the types are checked as well, and that comes first.
+    with pytest.raises((BadInput, TypeError), match=next(iter(wrong))):
+        SignalRules(**wrong)
 
 
 def test_a_long_pause_is_one_event():

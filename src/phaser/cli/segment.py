@@ -43,7 +43,7 @@ file or a folder of them, or a LeRobot dataset (v2.0, v2.1, v3.0). For example
 def execute(arguments: Sequence[str]) -> int:
     chosen = _parser().parse(arguments)
     flags, rules = _reading(chosen)
-    auto = AutoPC(boundaries=chosen.boundaries, signals=rules)
+    auto = AutoPC(boundaries=chosen.boundaries, drop_idle=chosen.drop_idle, signals=rules)
     verifier = verifier_from(chosen)
     _require_replaceable(chosen.out)
     opened = open_sources(chosen.sources, flags)
@@ -57,7 +57,7 @@ def execute(arguments: Sequence[str]) -> int:
     show(
         results,
         out=chosen.out,
-        remarks=opened.remarks,
+        remarks=[*opened.remarks, *(line for one in results for line in one.remarks())],
         spending=verifier.vlm.spending if verifier else None,
         as_json=chosen.json,
     )
@@ -75,6 +75,8 @@ def _segment_all(
         for one, name in zip(opened.tasks, names, strict=True):
             plot = chosen.plot / f"{name}.svg" if chosen.plot is not None else None
             results.append(_segment(one, auto, verifier, chosen.camera, plot, progress))
+            for remark in results[-1].remarks():
+                progress.say(f"note: {remark}")
             progress.finished(results[-1])
     return results
 
@@ -101,8 +103,7 @@ def _segment(
                 task=task,
                 demos=demos,
                 phases=phases,
-                rules=auto.signals,
-                min_score=auto.min_score,
+                auto=auto,
                 camera=camera,
             )
             write_text(plot, phase_picture(picture))
@@ -129,7 +130,6 @@ def _reading(chosen: Namespace) -> tuple[ReadingFlags, SignalRules]:
         turn=chosen.turn,
         state_keys=tuple(chosen.state_keys or ()),
         instruction=chosen.instruction,
-        drop_no_ops=chosen.drop_no_ops,
     )
     return flags, SignalRules(closing_sign=closing_sign(layout, chosen.gripper_closes))
 
@@ -159,6 +159,22 @@ def _parser() -> Parser:
         default="per-demo",
         help="fit each demonstration's own events, or copy ratios as the paper does",
     )
+    idle = parser.add_mutually_exclusive_group()
+    idle.add_argument(
+        "--drop-no-ops",
+        dest="drop_idle",
+        action="store_const",
+        const="always",
+        default="auto",
+        help="find phases without idle steps (default: where most are idle); steps stay original",
+    )
+    idle.add_argument(
+        "--keep-no-ops",
+        dest="drop_idle",
+        action="store_const",
+        const="never",
+        help="find phases on all steps",
+    )
     parser.add_argument("--plot", type=Path, metavar="DIR", help="draw one SVG per task into it")
     parser.add_argument("--camera", metavar="NAME", help="for plots and models (default: first)")
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
@@ -174,9 +190,6 @@ def _parser() -> Parser:
     files.add_argument("--absolute", action="store_true", help="actions are targets, not changes")
     files.add_argument(
         "--turn", choices=sorted(TURNS), default=AS_STORED, help="set images upright"
-    )
-    files.add_argument(
-        "--drop-no-ops", action="store_true", help="leave out idle frames, as OpenVLA does"
     )
     files.add_argument("--state-keys", nargs="+", metavar="KEY", help="HDF5: arrays of the state")
     files.add_argument("--instruction", metavar="TEXT", help="HDF5: words the file does not have")

@@ -36,6 +36,10 @@ class Segmented:
     phases: TaskPhases
     plot: Path | None = None
 
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences that a user should read about the demonstrations of this task."""
+        return tuple(f"{self.task.name}: {one}" for one in self.phases.remarks)
+
     def carried(self) -> tuple[int, int]:
         """How many boundaries were carried to the other demonstrations, how many by events."""
         others = [
@@ -185,6 +189,7 @@ def _entry(one: Segmented) -> dict[str, Any]:
         "from": one.source,
         "source": one.phases.source,
         "flag": one.phases.flag,
+        "remarks": list(one.phases.remarks),
         "num_demos": len(one.phases.segmentations),
         "representative": one.phases.demos[one.phases.representative],
         "phases": [asdict(phase) for phase in stages.phases],

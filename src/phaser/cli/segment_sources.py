@@ -15,7 +15,7 @@ from phaser.core.demonstration import ActionLayout, Demo, Task
 from phaser.core.errors import BadInput, UnknownName
 from phaser.demos.opening import OpenedDemos, open_demos
 from phaser.demos.turned import AS_STORED
-from phaser.suites.libero.demonstrations import check_gripper, without_no_ops
+from phaser.suites.libero.demonstrations import check_gripper
 
 ClosingSign = Literal[1, -1]
 
@@ -31,7 +31,6 @@ class ReadingFlags:
     turn: str = AS_STORED
     state_keys: tuple[str, ...] = ()
     instruction: str | None = None
-    drop_no_ops: bool = False
 
     def any_given(self) -> bool:
         return self != ReadingFlags()
@@ -70,7 +69,7 @@ def open_sources(sources: Sequence[str], flags: ReadingFlags) -> OpenedSources:
     if flags.any_given() and not paths:
         raise BadInput(
             "our recordings know their layout, images and instructions; leave out "
-            "--layout, --motion, --gripper, --turn, --state-keys, --instruction and --drop-no-ops"
+            "--layout, --motion, --gripper, --turn, --state-keys and --instruction"
         )
     remarks = [
         f"{source!r} is the simulated task; write ./{source} for what has that name here"
@@ -84,8 +83,6 @@ def open_sources(sources: Sequence[str], flags: ReadingFlags) -> OpenedSources:
         # Which arrays are the state is no matter here: phases come from actions and images.
         said = [remark for remark in opened.remarks if not remark.startswith("state:")]
         remarks += [f"{source}: {remark}" for remark in said]
-        if flags.drop_no_ops:
-            remarks.append(f"{source}: no-ops are left out; phases count the frames that remain")
     seen: dict[str, str] = {}
     for one in tasks:
         if one.task.name in seen:
@@ -143,4 +140,4 @@ def _read(demos: Iterable[Demo], flags: ReadingFlags) -> Iterable[Demo]:
     for demo in demos:
         if isinstance(flags.layout, str):
             check_gripper(demo, flags.layout)
-        yield without_no_ops(demo) if flags.drop_no_ops else demo
+        yield demo

@@ -35,12 +35,22 @@ class ActionLayout:
     motion: tuple[int, ...]
     gripper: tuple[int, ...]
     convention: str = "delta"
+    translation: tuple[int, ...] = field(default=(), compare=False)
+    """The dimensions that move the hand along x, y and z, z upwards; empty where nobody says so.
+    Phases are named with it, nothing else asks."""
 
     def __post_init__(self) -> None:
         if self.convention not in ("delta", "absolute"):
             raise BadInput(f"action convention {self.convention!r}; expected 'delta' or 'absolute'")
         if set(self.motion) & set(self.gripper):
             raise BadInput(f"dimensions {self.motion} and {self.gripper} overlap")
+        if self.translation and not (
+            len(self.translation) == 3 and set(self.translation) <= set(self.motion)
+        ):
+            raise BadInput(
+                f"translation {self.translation}; expected three of the motion dimensions "
+                f"{self.motion}, or none"
+            )
 
 
 @runtime_checkable
@@ -62,6 +72,8 @@ class Demo:
     states: Float[np.ndarray, "frames state"]
     layout: ActionLayout
     cameras: Mapping[str, Images] = field(default_factory=dict)
+    instruction: str = ""
+    """The words that say what was to be done; empty where the source has none."""
 
     def __post_init__(self) -> None:
         where = f"demonstration {self.index} of {self.task!r}"

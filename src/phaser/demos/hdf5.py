@@ -86,6 +86,7 @@ class Hdf5File:
             states=np.concatenate(parts, axis=1),
             layout=layout,
             cameras=cameras,
+            instruction=episode.task.instruction,
         )
 
 

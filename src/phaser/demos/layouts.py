@@ -17,18 +17,22 @@ class NamedLayout:
     layout: ActionLayout
 
 
-_POSE = tuple(range(6))
+_POSE, _XYZ = tuple(range(6)), (0, 1, 2)
+
+_OPERATIONAL = ActionLayout(motion=_POSE, gripper=(6,), translation=_XYZ)
 
 LAYOUTS = {
     # Operational-space control: three translations, three rotations, then the gripper.
-    "libero": NamedLayout(size=7, layout=ActionLayout(motion=_POSE, gripper=(6,))),
+    "libero": NamedLayout(size=7, layout=_OPERATIONAL),
     # LIBERO after OpenVLA's mapping of the gripper: 0 closes, 1 opens.
-    "libero-one-opens": NamedLayout(size=7, layout=ActionLayout(motion=_POSE, gripper=(6,))),
-    "robosuite": NamedLayout(size=7, layout=ActionLayout(motion=_POSE, gripper=(6,))),
+    "libero-one-opens": NamedLayout(size=7, layout=_OPERATIONAL),
+    "robosuite": NamedLayout(size=7, layout=_OPERATIONAL),
     "robosuite-two-arms": NamedLayout(
         size=14, layout=ActionLayout(motion=(*_POSE, *range(7, 13)), gripper=(6, 13))
     ),
-    "metaworld": NamedLayout(size=4, layout=ActionLayout(motion=(0, 1, 2), gripper=(3,))),
+    "metaworld": NamedLayout(
+        size=4, layout=ActionLayout(motion=_XYZ, gripper=(3,), translation=_XYZ)
+    ),
     # Joint targets of two six-joint arms, each followed by its gripper.
     "aloha": NamedLayout(
         size=14,

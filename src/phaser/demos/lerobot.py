@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -64,7 +64,16 @@ class Dataset:
                 f"{self.root} does not say which action dimensions move the arm and which the "
                 "gripper; give an action layout"
             )
-        return layout
+        return layout if layout.translation else replace(layout, translation=self._xyz(layout))
+
+    def _xyz(self, layout: ActionLayout) -> tuple[int, ...]:
+        """The dimensions that the dataset itself calls x, y and z, or their changes."""
+        names = [name.lower().rpartition(".")[2] for name in self.shapes.action_names]
+        for wanted in (("x", "y", "z"), ("dx", "dy", "dz")):
+            if all(names.count(one) == 1 for one in wanted):
+                found = tuple(names.index(one) for one in wanted)
+                return found if set(found) <= set(layout.motion) else ()
+        return ()
 
     def demos(self, layout: ActionLayout | None = None) -> tuple[Demo, ...]:
         """All demonstrations; `layout` is needed for datasets without our sidecar."""
@@ -84,6 +93,7 @@ class Dataset:
             states=vectors(table, state, len(self.shapes.state_names), episode),
             layout=layout,
             cameras=cameras,
+            instruction=episode.instruction,
         )
 
     def _images(self, episode: EpisodeRows, camera: str) -> Images:

@@ -111,6 +111,7 @@ def read_sidecar(root: Path) -> Sidecar | None:
             motion=tuple(int(k) for k in layout["motion"]),
             gripper=tuple(int(k) for k in layout["gripper"]),
             convention=str(layout["convention"]),
+            translation=tuple(int(k) for k in layout.get("translation", ())),
         )
     except (KeyError, TypeError, ValueError, BadInput) as error:
         raise BrokenFile(f"{path} has no usable action_layout ({error}); restore it") from error

@@ -18,10 +18,14 @@ from jaxtyping import Float, Int
 from phaser.core.demonstration import Demo
 from phaser.core.errors import BadInput
 from phaser.phases.candidates import candidates
+from phaser.phases.gripper import GripperEvent, directions, gripper_events
+from phaser.phases.matching import MatchTable
 from phaser.phases.signals import SignalRules, closing, scaled_motion
 from phaser.phases.transfer import Placed, by_ratio
 
 _GRIPPER_REACH = 2
+_ELSEWHERE = 1000.0
+"""Price of a gripper event's boundary at any other step, beyond all other prices together."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,6 +45,8 @@ class Alignment:
     min_phase_frames: int = 3
     max_candidates: int = 16
     """Events of the other demonstration that are tried; more than stage 1 reports."""
+    all_grips: bool = False
+    """Another boundary gives way to an event of the gripper that the reference does not have."""
     signals: SignalRules = field(default_factory=SignalRules)
 
     def __post_init__(self) -> None:
@@ -50,11 +56,17 @@ class Alignment:
             raise BadInput(f"prices {prices}, counts {counts}; expected at least 0 and at least 1")
 
     def carry(
-        self, boundaries: Sequence[int], demos: Sequence[Demo], *, reference: int
+        self,
+        boundaries: Sequence[int],
+        demos: Sequence[Demo],
+        *,
+        reference: int,
+        grips: Sequence[Sequence[GripperEvent]] | None = None,
     ) -> tuple[tuple[Placed, ...], ...]:
         """The boundaries of demonstration `reference` in each one, one for one and in order.
 
-        In the reference itself they stay where they are.
+        In the reference itself they stay where they are. `grips` are the events of each
+        demonstration's gripper, where they are known already.
         """
         typical = demos[reference]
         edges = [0, *boundaries, typical.num_frames]
@@ -63,29 +75,54 @@ class Alignment:
                 f"boundaries {list(boundaries)} of {typical.num_frames} frames; "
                 "expected increasing steps inside the demonstration"
             )
-        wanted = self._surroundings(typical, np.array(boundaries, dtype=np.intp))
+        events = grips or [gripper_events(demo, self.signals) for demo in demos]
+        wanted = _Wanted(
+            edges=edges,
+            surroundings=self._surroundings(typical, np.array(boundaries, dtype=np.intp)),
+            grips=events[reference] if self.signals.gripper_first else (),
+        )
         own = tuple(Placed(step=step, source="event") for step in boundaries)
         return tuple(
-            own if position == reference else self._place(edges, wanted, demo)
+            own if position == reference else self._place(wanted, demo, events[position])
             for position, demo in enumerate(demos)
         )
 
     def _place(
-        self, edges: Sequence[int], wanted: Float[np.ndarray, "boundaries numbers"], demo: Demo
+        self, wanted: _Wanted, demo: Demo, grips: Sequence[GripperEvent]
     ) -> tuple[Placed, ...]:
+        edges = wanted.edges
         rules = replace(self.signals, max_candidates=self.max_candidates)
-        events = np.array([one.step for one in candidates(demo, rules)], dtype=np.intp)
+        found = candidates(demo, rules, grips=grips)
+        events = np.array([one.step for one in found], dtype=np.intp)
         offered = self._surroundings(demo, events)
+        elsewhere = self._elsewhere(edges[1:-1], wanted.grips, events, grips)
         gap = max(1, min(self.min_phase_frames, demo.num_frames // (len(edges) - 1)))
-        table = _Table(
+        table = MatchTable(
             times=np.array(edges),
-            steps=[np.array([0]), *[events] * len(wanted), np.array([demo.num_frames])],
-            mismatch=np.abs(wanted[:, None] - offered[None]).sum(axis=2),
+            steps=[np.array([0]), *[events] * len(elsewhere), np.array([demo.num_frames])],
+            mismatch=np.abs(wanted.surroundings[:, None] - offered[None]).sum(axis=2) + elsewhere,
             time_weight=self.time_weight,
-            unmatched=self.unmatched,
+            unmatched=self.unmatched + np.maximum(elsewhere.max(axis=1, initial=0.0), 0),
             gap=gap,
         )
         return _filled_by_ratio(edges, table.cheapest(), demo.num_frames, gap)
+
+    def _elsewhere(
+        self,
+        boundaries: Sequence[int],
+        reference: Sequence[GripperEvent],
+        events: Int[np.ndarray, "events"],
+        grips: Sequence[GripperEvent],
+    ) -> Float[np.ndarray, "boundaries events"]:
+        """Price of each event for each boundary, where a gripper asks for another one."""
+        own = _own_events(boundaries, reference, grips)
+        prices = np.zeros((len(boundaries), len(events)))
+        if self.all_grips:
+            more = [one.step for one in grips if one.step not in own.values()]
+            prices[:, np.isin(events, more)] = -_ELSEWHERE
+        for position, step in own.items():
+            prices[position] = np.where(events == step, 0.0, _ELSEWHERE)
+        return prices
 
     def _surroundings(
         self, demo: Demo, steps: Int[np.ndarray, "steps"]
@@ -105,67 +142,27 @@ class Alignment:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class _Table:
-    """Dynamic programme over (boundary, event); row 0 is the start, the last row the end."""
+class _Wanted:
+    """The boundaries of the reference: their steps between its two ends, and how to know them."""
 
-    times: Int[np.ndarray, "rows"]
-    steps: list[Int[np.ndarray, "_"]]
-    mismatch: Float[np.ndarray, "boundaries events"]
-    time_weight: float
-    unmatched: float
-    gap: int
+    edges: Sequence[int]
+    surroundings: Float[np.ndarray, "boundaries numbers"]
+    grips: Sequence[GripperEvent]
 
-    def cheapest(self) -> dict[int, int]:
-        """Step of each matched boundary, by its position; those left out found no event."""
-        best: list[Float[np.ndarray, "_"]] = [np.zeros(1)]
-        links: list[Int[np.ndarray, "_ 2"]] = [np.zeros((1, 2), dtype=np.intp)]
-        for row in range(1, len(self.times)):
-            cost, link = self._row(row, best)
-            own = self.mismatch[row - 1] if row <= len(self.mismatch) else 0.0
-            best.append(cost + own)
-            links.append(link)
-        return self._matches(best, links)
 
-    def _row(
-        self, row: int, best: list[Float[np.ndarray, "_"]]
-    ) -> tuple[Float[np.ndarray, "events"], Int[np.ndarray, "events 2"]]:
-        """Cheapest way to each event of a row from any row above; skipped rows stay unmatched."""
-        here = self.steps[row]
-        cost = np.full(len(here), np.inf)
-        link = np.zeros((len(here), 2), dtype=np.intp)
-        for above in range(row):
-            if not len(here) or not len(best[above]):
-                continue
-            ways = best[above][:, None] + self._time_cost(above, row)
-            ways += self.unmatched * (row - above - 1)
-            cheapest = ways.argmin(axis=0)
-            reached = ways[cheapest, np.arange(len(here))]
-            better = reached < cost
-            cost = np.where(better, reached, cost)
-            link[better, 0], link[better, 1] = above, cheapest[better]
-        return cost, link
+def _own_events(
+    boundaries: Sequence[int], reference: Sequence[GripperEvent], other: Sequence[GripperEvent]
+) -> dict[int, int]:
+    """By position, the boundaries at gripper events, and the step of the same event elsewhere.
 
-    def _time_cost(self, above: int, row: int) -> Float[np.ndarray, "from to"]:
-        """How much slower or faster than the reference; infinite where phases do not fit in."""
-        passed = self.steps[row][None] - self.steps[above][:, None]
-        share = np.maximum(passed, 1) / self.steps[-1][0]
-        expected = (self.times[row] - self.times[above]) / self.times[-1]
-        late = self.time_weight * np.abs(np.log(share / expected))
-        return np.where(passed >= self.gap * (row - above), late, np.inf)
-
-    def _matches(
-        self,
-        best: list[Float[np.ndarray, "_"]],
-        links: list[Int[np.ndarray, "_ 2"]],
-    ) -> dict[int, int]:
-        matches: dict[int, int] = {}
-        if not np.isfinite(best[-1][0]):
-            return matches
-        row, event = links[-1][0]
-        while row > 0:
-            matches[int(row) - 1] = int(self.steps[row][event])
-            row, event = links[row][event]
-        return matches
+    Where both close and open in the same order, the events are the same one by one. Where one of
+    them lost its grip on the way, the first and the last are, as far as both close or open.
+    """
+    pairs = list(zip(reference, other, strict=False))
+    if directions(reference) != directions(other):
+        pairs = [*pairs[:1], *zip(reference[1:][-1:], other[1:][-1:], strict=False)]
+    same = {one.step: its.step for one, its in pairs if one.closes == its.closes}
+    return {k: same[step] for k, step in enumerate(boundaries) if step in same}
 
 
 def _filled_by_ratio(

@@ -11,7 +11,6 @@ from phaser.core.errors import BadInput, UnknownName
 from phaser.core.ports import Segmenter
 from phaser.core.segmentation import Segmentation
 from phaser.phases.autopc import AutoPC
-from phaser.phases.representative import representative
 from phaser.phases.shipped import read_stages
 from phaser.phases.stage_info import EpisodeStages, RatioPhase, TaskStages
 from phaser.phases.transfer import by_ratio
@@ -50,9 +49,9 @@ class Annotated(Segmenter):
 
     def segment(self, demos: Sequence[Demo]) -> tuple[Segmentation, ...]:
         known = self._known(demos)
-        reference = self._reference(demos, known)
-        steps = known.get(reference) or self._by_ratio(demos[reference])
         carrier = self.segmenter if isinstance(self.segmenter, AutoPC) else AutoPC()
+        reference = self._reference(demos, known, carrier)
+        steps = known.get(reference) or self._by_ratio(demos[reference])
         carried = carrier.carry(steps, demos, reference=reference)
         return tuple(
             Segmentation.from_boundaries(
@@ -86,12 +85,14 @@ class Annotated(Segmenter):
             known[at] = list(one.boundaries)
         return known
 
-    def _reference(self, demos: Sequence[Demo], known: dict[int, list[int]]) -> int:
+    def _reference(
+        self, demos: Sequence[Demo], known: dict[int, list[int]], carrier: AutoPC
+    ) -> int:
         """The typical demonstration, among the annotated ones if there are any."""
         if not known:
-            return representative(demos)
+            return carrier.reference(demos)
         positions = sorted(known)
-        return positions[representative([demos[position] for position in positions])]
+        return positions[carrier.reference([demos[position] for position in positions])]
 
     def _by_ratio(self, demo: Demo) -> list[int]:
         starts = [phase.start_ratio for phase in self.annotation.phases[1:]]

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from phaser.core.demonstration import Demo
+from phaser.phases.gripper import GripperEvent, gripper_events
 from phaser.phases.signals import SignalRules, Signals, signals
 
 GRIPPER_CLOSES = "gripper_closes"
@@ -24,31 +25,58 @@ class Candidate:
     step: int
     score: float
     evidence: frozenset[str]
+    grips: bool = False
+    """The gripper closes or opens here for good."""
 
 
-def candidates(demo: Demo, rules: SignalRules) -> tuple[Candidate, ...]:
-    """At most M candidates in order of time: non-maximum suppression, then the M highest."""
+def candidates(
+    demo: Demo, rules: SignalRules, *, grips: Sequence[GripperEvent] | None = None
+) -> tuple[Candidate, ...]:
+    """At most M candidates in order of time: non-maximum suppression, then the M highest.
+
+    With `rules.gripper_first` the events of the gripper come before all others: `grips` where they
+    are known already, else those of the demonstration.
+    """
     found = signals(demo, rules)
-    steps = sorted(_separated_peaks(found.score, rules))
+    events = (
+        (gripper_events(demo, rules) if grips is None else grips) if rules.gripper_first else ()
+    )
+    by_step = {one.step: one for one in events}
+    steps = sorted(_separated_peaks(found.score, rules, first=list(by_step)))
+    tags = _evidence(found, steps, rules)
     return tuple(
-        Candidate(step=step, score=float(found.score[step]), evidence=evidence)
-        for step, evidence in zip(steps, _evidence(found, steps, rules), strict=True)
+        Candidate(
+            step=step,
+            score=float(found.score[step]),
+            evidence=evidence | _gripper_evidence(by_step.get(step)),
+            grips=step in by_step,
+        )
+        for step, evidence in zip(steps, tags, strict=True)
     )
 
 
-def _separated_peaks(score: Float[np.ndarray, "frames"], rules: SignalRules) -> list[int]:
-    """Highest first; ties go to the earlier step, so that the result does not depend on sorting."""
+def _gripper_evidence(event: GripperEvent | None) -> frozenset[str]:
+    if event is None:
+        return frozenset()
+    return frozenset({GRIPPER_CLOSES if event.closes else GRIPPER_OPENS})
+
+
+def _separated_peaks(
+    score: Float[np.ndarray, "frames"], rules: SignalRules, *, first: Sequence[int]
+) -> list[int]:
+    """All of `first`, then the highest peaks a window away; ties go to the earlier step."""
     is_peak = score > 0
     is_peak[1:] &= score[1:] >= score[:-1]
     is_peak[:-1] &= score[:-1] >= score[1:]
     peaks = np.flatnonzero(is_peak)
+    highest = peaks[np.argsort(-score[peaks], kind="stable")].tolist()
     window = rules.suppression_window
-    chosen: list[int] = []
-    for step in peaks[np.argsort(-score[peaks], kind="stable")].tolist():
-        if not any(-window < step - other < window for other in chosen):
-            chosen.append(step)
+    chosen = sorted(first, key=lambda one: (-score[one], one))[: rules.max_candidates]
+    for step in highest:
         if len(chosen) == rules.max_candidates:
             break
+        if not any(-window < step - other < window for other in chosen):
+            chosen.append(step)
     return chosen
 
 

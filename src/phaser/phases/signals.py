@@ -11,72 +11,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from phaser.core.demonstration import Demo
-from phaser.core.errors import BadInput
+from phaser.phases.signal_rules import PAPER_RULES as PAPER_RULES
+from phaser.phases.signal_rules import SignalRules as SignalRules
 
 _TINY, _HUGE = 1e-8, 1e6
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SignalRules:
-    """Weights and scales of the boundary score, and how its peaks become candidates."""
-
-    motion_weight: float = 0.3
-    """α of the paper: weight of the change of motion."""
-    gripper_weight: float = 1.0
-    """β of the paper: weight of the change of the gripper command."""
-    slow_weight: float = 0.0
-    """γ of the paper (there 0.4): weight of the onset of a slow stretch. A pause belongs to the
-    phase it is in, so it makes no boundary here."""
-    scale_quantile: float = 0.95
-    """A motion dimension is divided by this quantile of its absolute value."""
-    scale_floor: float = 1.0
-    """No dimension's scale falls below this share of the largest, else jitter is blown up."""
-    slow_quantile: float = 0.15
-    """τ_v: the speed below which a step is slow, as a quantile of the demonstration's speeds."""
-    closing_sign: Literal[1, -1] = 1
-    """Whether a rising gripper command closes (1: Meta-World, LIBERO) or opens (-1)."""
-    suppression_window: int = 5
-    """Of two peaks closer than this many steps only the higher is a candidate."""
-    max_candidates: int = 8
-    """M of the paper."""
-    gripper_evidence: float = 0.2
-    """Change of the scaled gripper command that counts as closing or opening."""
-    turn_evidence: float = 0.5
-    """Change of the scaled motion that counts as a turn."""
-    change_window: int = 2
-    """The change of motion is between the means of this many steps on either side."""
-    context_window: int = 8
-    """A change counts only as far as it shows between the means of this many steps too; 0: off."""
-    idle_speed: float = 0.2
-    """A pause is a full suppression window with a scaled speed of at most this; 0: none is cut."""
-
-    def __post_init__(self) -> None:
-        if self.change_window < 1 or self.context_window < 0 or self.idle_speed < 0:
-            raise BadInput(
-                f"change_window {self.change_window}, context_window {self.context_window}, "
-                f"idle_speed {self.idle_speed}; expected at least 1, 0 and 0"
-            )
-
-
-PAPER_RULES = SignalRules(
-    slow_weight=0.4, scale_floor=0.1, change_window=1, context_window=0, idle_speed=0.0
-)
-"""The paper's score to the letter, one step against the next: for comparison."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Signals:
-    """What happens between step t - 1 and step t; entry 0 is zero because nothing precedes it."""
+    """The changes from step t - 1 to step t; entry 0 is zero because nothing precedes it."""
 
     motion_change: Float[np.ndarray, "frames"]
     gripper_change: Float[np.ndarray, "frames"]
     slow_onset: Bool[np.ndarray, "frames"]
+    """Slow steps after a full suppression window without any."""
+    slow: Bool[np.ndarray, "frames"]
+    """The slow steps that count in the score."""
     score: Float[np.ndarray, "frames"]
 
 
@@ -85,23 +40,27 @@ def signals(demo: Demo, rules: SignalRules) -> Signals:
     scaled = scaled_motion(demo, rules)
     gripper_change = closing(demo, rules)
     motion_change = _motion_change(scaled, gripper_change, rules)
-    slow_onset = _slow_onset(_lengths(scaled), rules)
+    slow = _slow(_lengths(scaled), rules)
+    slow_onset = _onsets(slow, rules)
+    slow[0] = False
+    counted = slow if rules.slow == "every" else slow_onset
     score = (
         rules.motion_weight * motion_change
         + rules.gripper_weight * np.abs(gripper_change)
-        + rules.slow_weight * slow_onset
+        + rules.slow_weight * counted
     )
     return Signals(
         motion_change=motion_change,
         gripper_change=gripper_change,
         slow_onset=slow_onset,
+        slow=counted,
         score=score,
     )
 
 
 def scaled_motion(demo: Demo, rules: SignalRules) -> Float[np.ndarray, "frames motion"]:
     """Commanded motion per step, in units of the demonstration's own strong motion."""
-    motion = _motion(demo)
+    motion = commanded_motion(demo)
     return np.asarray(motion / _motion_scale(motion, rules))
 
 
@@ -110,7 +69,7 @@ def closing(demo: Demo, rules: SignalRules) -> Float[np.ndarray, "frames"]:
     return rules.closing_sign * _gripper_change(demo)
 
 
-def _motion(demo: Demo) -> Float[np.ndarray, "frames motion"]:
+def commanded_motion(demo: Demo) -> Float[np.ndarray, "frames motion"]:
     """Commanded motion per step; absolute targets are differenced, else a pose looks like speed."""
     motion = _tame(demo.actions[:, list(demo.layout.motion)])
     return _change(motion) if demo.layout.convention == "absolute" else motion
@@ -182,7 +141,7 @@ def _mean_after(
 
 
 def _lengths(rows: Float[np.ndarray, "frames dims"]) -> Float[np.ndarray, "frames"]:
-    """What np.linalg.norm gives for each row, at a fraction of its cost on short arrays."""
+    """The length of each row, as np.linalg.norm gives it, at a fraction of its cost."""
     return np.asarray(np.sqrt(np.einsum("fd,fd->f", rows, rows)))
 
 
@@ -193,6 +152,13 @@ def _motion_scale(
         return np.ones(0)
     scale = _quantile(np.abs(motion), rules.scale_quantile)
     return np.asarray(np.maximum(scale, max(rules.scale_floor * float(scale.max()), _TINY)))
+
+
+def gripper_levels(demo: Demo, rules: SignalRules) -> Float[np.ndarray, "frames grippers"]:
+    """Each gripper command as a share of its range, 1 closed; one that never changes is 0."""
+    gripper = rules.closing_sign * _tame(demo.actions[:, list(demo.layout.gripper)])
+    reach = np.ptp(gripper, axis=0)
+    return np.asarray((gripper - gripper.min(axis=0)) / np.where(reach > _TINY, reach, np.inf))
 
 
 def _gripper_change(demo: Demo) -> Float[np.ndarray, "frames"]:
@@ -208,18 +174,19 @@ def _gripper_change(demo: Demo) -> Float[np.ndarray, "frames"]:
     return np.asarray(change[np.arange(len(change)), strongest])
 
 
-def _slow_onset(
-    speed: Float[np.ndarray, "frames"], rules: SignalRules
-) -> Bool[np.ndarray, "frames"]:
-    """True where a slow step follows a full suppression window without slow steps."""
+def _slow(speed: Float[np.ndarray, "frames"], rules: SignalRules) -> Bool[np.ndarray, "frames"]:
+    """‖a‖ at or below τ_v; at one constant speed no step is slow."""
     slow = speed <= _quantile(speed[:, None], rules.slow_quantile)[0]
-    if slow.all():
-        return np.zeros(len(slow), dtype=bool)
+    return np.zeros(len(slow), dtype=bool) if slow.all() else np.asarray(slow)
+
+
+def _onsets(slow: Bool[np.ndarray, "frames"], rules: SignalRules) -> Bool[np.ndarray, "frames"]:
+    """Slow steps that follow a full suppression window without slow steps."""
     onset = np.zeros(len(slow), dtype=bool)
     steps = np.flatnonzero(slow)
     # The last slow step before each; before the first there is none, but step 0 begins nothing.
     onset[steps[1:]] = steps[1:] - steps[:-1] > rules.suppression_window
-    onset[steps[0]] = steps[0] > 0
+    onset[steps[:1]] = steps[:1] > 0
     return onset
 
 

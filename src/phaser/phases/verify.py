@@ -14,9 +14,8 @@ from phaser.core.demonstration import Demo
 from phaser.core.errors import BadInput
 from phaser.core.segmentation import Segmentation
 from phaser.phases.autopc import AutoPC, segmentations
-from phaser.phases.candidates import Candidate, candidates
+from phaser.phases.candidates import Candidate
 from phaser.phases.labels import labels
-from phaser.phases.representative import representative
 from phaser.phases.stage_info import EpisodeStages, RatioPhase, TaskStages
 from phaser.phases.transfer import Source
 from phaser.phases.verify_answer import AnswerRules, Verdict, Violations, check_answer
@@ -110,6 +109,8 @@ class TaskPhases:
     verdict: Verdict | None = None
     flag: str = ""
     """Why a verification that was asked for did not happen; empty when all is well."""
+    remarks: tuple[str, ...] = ()
+    """Sentences that a user should read about the demonstrations."""
 
     def stages(self, instruction: str) -> TaskStages:
         """For `stage_info.json`: ratios of the representative, steps of every episode."""
@@ -143,16 +144,17 @@ def find_phases(
     demos: Sequence[Demo], *, instruction: str, auto: AutoPC, verifier: Verifier | None = None
 ) -> TaskPhases:
     """Stage 1, and stage 2 when there is a verifier; a failed stage 2 is flagged, never hidden."""
-    position = representative(demos)
+    position = auto.reference(demos)
     typical = demos[position]
-    found = candidates(typical, auto.signals)
+    found = auto.candidates(typical)
     outcome = verifier.verify(typical, found, instruction) if verifier else None
     verdict = outcome if isinstance(outcome, Verdict) else None
     if verdict is not None:
         steps, names = [one.step for one in verdict.boundaries], verdict.names
     else:
-        chosen = auto.strongest(found, typical.num_frames)
-        steps, names = [one.step for one in chosen], labels(chosen)
+        chosen = auto.chosen(typical)
+        steps = [one.step for one in chosen]
+        names = labels(chosen, typical, instruction=instruction)
     carried = auto.carry(steps, demos, reference=position)
     return TaskPhases(
         segmentations=segmentations(carried, demos, names),
@@ -162,6 +164,7 @@ def find_phases(
         source=SIGNAL_SOURCE if verdict is None else VERIFIED_SOURCE,
         verdict=verdict,
         flag=f"not verified: {outcome.reason}" if isinstance(outcome, Unverified) else "",
+        remarks=auto.remarks(demos),
     )
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from phaser.core.demonstration import Demo, Task
 from phaser.core.segmentation import Segmentation
-from phaser.phases.candidates import Candidate, candidates
-from phaser.phases.signals import SignalRules, signals
+from phaser.phases.autopc import AutoPC
+from phaser.phases.candidates import Candidate
 from phaser.phases.verify import TaskPhases
 from phaser.report.phase_film import cards, film_strip
 from phaser.report.phase_signal import (
@@ -56,8 +56,8 @@ class PhasePicture:
     task: Task
     demos: Sequence[Demo]
     phases: TaskPhases
-    rules: SignalRules
-    min_score: float
+    auto: AutoPC
+    """What found the phases."""
     camera: str | None = None
     """The demonstration's first camera when none is named."""
 
@@ -72,12 +72,12 @@ class PhasePicture:
 
 def phase_picture(picture: PhasePicture) -> str:
     """The whole SVG document."""
-    found = candidates(picture.typical, picture.rules)
+    found = picture.auto.candidates(picture.typical)
     panel = SignalPanel(
-        score=signals(picture.typical, picture.rules).score,
+        score=picture.auto.score(picture.typical),
         candidates=found,
         cut=picture.cut,
-        min_score=picture.min_score,
+        min_score=picture.auto.min_score,
     )
     parts = [_heading(picture), legend(), panel.curve()]
     y = float(SIGNAL_TOP + SIGNAL_HEIGHT + 26)
