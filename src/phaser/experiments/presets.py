@@ -53,6 +53,18 @@ def _metaworld_cw10() -> Run:
     return replace(_metaworld("metaworld-cw10"), fit=Fit(steps_per_task=500))
 
 
+def _metaworld_streams() -> Run:
+    """The seed draws ten of the tasks that can be learnt, their order and the rollouts' starts."""
+    from phaser.experiments.run import Evaluation, Run
+    from phaser.suites.metaworld.suite import MetaWorld
+
+    return Run(
+        preset="metaworld-streams",
+        suite=MetaWorld(task_list="metaworld-learnable", stream=0),
+        evaluation=Evaluation(rollouts_per_task=10, learnt_rollouts=2),
+    )
+
+
 def _libero_goal() -> Run:
     """Trained longer than Meta-World, as grasps are finer; fewer rollouts, as they cost more."""
     from phaser.experiments.run import Evaluation, Run
@@ -95,6 +107,10 @@ _OWN = {
     "metaworld-cw10": Preset(
         summary="Continual World's ten tasks in its order; hard for a tiny policy",
         make=_metaworld_cw10,
+    ),
+    "metaworld-streams": Preset(
+        summary="ten random tasks in random order by the seed: for comparisons over streams",
+        make=_metaworld_streams,
     ),
     "libero-goal": Preset(
         summary="the ten tasks of LIBERO-Goal, shown by scripted experts; needs the libero extra",
