@@ -18,8 +18,8 @@ from phaser.training.stream import MethodState
 
 STEPS = 3
 """From the second on the optimiser's moments are there."""
-MEASURING_RATES = ("refresh_every", "measure_every")
-"""How rules that ask the policy name the steps from one question to the next."""
+AT_EVERY_STEP = {"every_step": True, "measure_every": 1}
+"""How rules that ask the policy say that they ask at every step."""
 
 
 def peak_bytes(work: Callable[[], object]) -> int:
@@ -50,8 +50,8 @@ def most_bytes(case: Case) -> int:
 
 def measuring_often(draw: Draw) -> Draw:
     """The same rule, at every step."""
-    rates = {field.name: 1 for field in fields(draw) if field.name in MEASURING_RATES}
-    return replace(draw, **rates)
+    names = {field.name for field in fields(draw)}
+    return replace(draw, **{name: AT_EVERY_STEP[name] for name in names & AT_EVERY_STEP.keys()})
 
 
 def held_bytes(state: MethodState) -> int:

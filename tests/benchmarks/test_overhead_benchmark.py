@@ -19,6 +19,7 @@ from benchmarks.overhead_turns import SilentProbe, TimedProbe, Turn, take_turns
 from phaser.core.streams import Streams
 from phaser.methods.table import METHODS
 from phaser.policies.tiny.policy import TinyBatch
+from phaser.routing.adaptive import Adaptive
 from phaser.routing.max_interference import MaxInterference
 from phaser.training.fit import Fit
 
@@ -298,7 +299,8 @@ def test_a_peak_is_what_is_held_at_once():
 
 
 def test_a_peak_is_taken_of_steps_that_measure():
-    assert measuring_often(MaxInterference(refresh_every=200)).refresh_every == 1
+    assert measuring_often(MaxInterference(refreshes_per_task=2)).every_step
+    assert measuring_often(Adaptive(measure_every=9)).measure_every == 1
     assert measuring_often(METHODS["er"].draw) == METHODS["er"].draw
 
 

@@ -56,8 +56,7 @@ def often(method):
     """The method, asking the policy so often that five steps hold several answers, and of all
     earlier tasks where it asks in their scenes."""
     if isinstance(method.draw, MaxInterference):
-        every = min(method.draw.refresh_every, 2)
-        return replace(method, draw=replace(method.draw, refresh_every=every, num_cached=4))
+        return replace(method, draw=replace(method.draw, refreshes_per_task=3, num_cached=4))
     if isinstance(method.draw, Adaptive):
         return replace(method, draw=replace(method.draw, measure_every=2))
     if isinstance(method.rehearse, Imagined):

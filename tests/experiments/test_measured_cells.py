@@ -19,8 +19,8 @@ from phaser.training.fit import Fit
 
 FIT = Fit(steps_per_task=3, batch_size=6, checkpoint_every_steps=1)
 DRAWS = {
-    "mir": MaxInterference(refresh_every=2, num_cached=4),
-    "mir-snapshot": MaxInterference(refresh_every=2, num_cached=4, variant="snapshot"),
+    "mir": MaxInterference(refreshes_per_task=2, num_cached=4),
+    "mir-snapshot": MaxInterference(refreshes_per_task=2, num_cached=4, variant="snapshot"),
     "mir-original": METHODS["mir-original"].draw,
     "loss-aware": METHODS["loss-aware"].draw,
     "loss-aware-phases": METHODS["loss-aware-phases"].draw,

@@ -14,8 +14,9 @@ def test_equal_shares_when_they_divide():
     assert allocate(20, [100] * 4) == [5, 5, 5, 5]
 
 
-def test_the_first_phase_with_room_absorbs_the_remainder():
-    assert allocate(20, [100] * 3) == [8, 6, 6]
+def test_a_remainder_is_spread_one_by_one():
+    assert allocate(20, [100] * 3) == [7, 7, 6]
+    assert allocate(9, [100] * 5) == [2, 2, 2, 2, 1]
     assert allocate(20, [6, 100, 100]) == [6, 7, 7]
 
 

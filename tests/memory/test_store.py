@@ -23,7 +23,6 @@ from stored_memories import (
 from phaser.core import files
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput, BrokenFile, CannotWrite, UnknownName
-from phaser.core.files import read_json
 from phaser.core.frame_refs import FrameRefs
 from phaser.core.locks import InUse, exclusive
 from phaser.memory.certificate import certificate
@@ -90,8 +89,7 @@ def test_the_manifest_and_certificate_count_what_is_there(tmp_path: Path) -> Non
     files = contents(tmp_path / "memory")
     assert sorted(files) == sorted(store.files())
     assert store.num_bytes == sum(len(files[name]) for name in files if name.startswith("tasks/"))
-    budget = read_json(tmp_path / "memory/budget.json")
-    assert budget.pop("checksum")
+    budget = store.certificate()
     assert budget == certificate(store.manifest.rows())
     assert budget["frames_per_task"] == {"lift": 12, "push": 12}
     for task in store.tasks:
@@ -188,7 +186,8 @@ def test_what_describes_a_memory_is_plain_json(tmp_path: Path) -> None:
     store.verify()
 
 
-def test_one_writer_at_a_time(tmp_path: Path) -> None:
+def test_one_writer_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("phaser.memory.store.WAIT_S", 0.2)
     store = made_memory(tmp_path / "memory", "lift")
     with exclusive(tmp_path / "memory/.lock", what="the memory"), pytest.raises(InUse):
         store.add(new_task("push"), ImageCodec())
@@ -266,10 +265,11 @@ def test_a_writer_that_was_killed_leaves_a_memory_that_mends_itself(tmp_path: Pa
         assert [task.name for task in seen.tasks] in (["lift"], ["lift", "push"])
         whole = Store.open(folder, writing=True)
         whole.verify()
-        assert sorted(contents(folder)) == sorted(whole.files())
+        # A shard that no manifest names is left alone: a manifest from a backup may be older.
+        assert sorted(contents(folder)) == sorted([*whole.files(), *whole.leftovers()])
         if len(whole.tasks) == 2:
             whole.forget(task="push")
-    assert killed_at == 3 * 5, "a shard, a manifest and a certificate, five stages each"
+    assert killed_at == 2 * 5, "a shard and a manifest, five stages each"
 
 
 def _add_until(folder: Path, killed_at: int) -> None:
@@ -293,5 +293,5 @@ def test_leftovers_are_named_and_files_of_others_stay(tmp_path: Path) -> None:
     assert store.leftovers() == [".manifest.json.x.tmp", f"tasks/{orphan.name}"]
     store.verify()
     Store.open(folder, writing=True)
-    assert store.leftovers() == []
+    assert store.leftovers() == [f"tasks/{orphan.name}"]
     assert (folder / "tasks/notes.txt").read_text() == "mine"

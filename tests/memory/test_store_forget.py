@@ -8,9 +8,9 @@ import pytest
 from stored_memories import assert_same, contents, made_memory, new_task, refs_of, sample_of
 
 from phaser.core.errors import BadInput, BrokenFile, UnknownName
-from phaser.core.files import read_json
-from phaser.memory import store as store_module
+from phaser.memory import store_files
 from phaser.memory.codecs import ImageCodec
+from phaser.memory.shard_writer import REF_BYTES
 from phaser.memory.store import Store
 
 
@@ -64,11 +64,11 @@ def test_the_old_bytes_are_overwritten_not_just_unnamed(tmp_path: Path) -> None:
 
 def test_the_certificate_tells_what_was_forgotten(tmp_path: Path) -> None:
     told = made_memory(tmp_path / "memory").forget(task="lift", episode=2)
-    rows = read_json(tmp_path / "memory/budget.json")["frames_per_phase"]
+    rows = told.store.certificate()["frames_per_phase"]
     lift = [row for row in rows if row["task"] == "lift"]
     assert sum(row.get("forgotten", 0) for row in lift) == told.num_frames
     sizes = told.store.shard("lift")
-    assert sum(row["bytes"] for row in lift) == 12 * len(refs_of(told.store)[:-12]) + sum(
+    assert sum(row["bytes"] for row in lift) == REF_BYTES * len(refs_of(told.store)[:-12]) + sum(
         int(leaf.row_bytes().sum()) for leaf in sizes.leaves
     )
     for row in lift:
@@ -91,7 +91,7 @@ def test_phases_and_tasks_without_frames_go_with_their_prototypes(tmp_path: Path
     for demo in sorted({ref.demo for ref in refs_of(after)}):
         after = after.forget(task="lift", episode=demo).store
     assert after.tasks == ()
-    assert contents(tmp_path / "memory").keys() == {"manifest.json", "budget.json"}
+    assert contents(tmp_path / "memory").keys() == {"manifest.json"}
 
 
 def test_a_task_or_episode_that_is_not_there_is_refused(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_forgetting_that_was_cut_off_is_finished_by_the_next_writer(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(store_module, "overwrite", cut_off)
+        patch.setattr(store_files, "erase", cut_off)
         with pytest.raises(KeyboardInterrupt):
             store.forget(task="lift")
     assert [task.name for task in Store.open(folder).tasks] == ["push"]

@@ -14,6 +14,7 @@ from stored_memories import assert_same
 from phaser.core.demonstration import FrameRef, Task
 from phaser.core.errors import BadInput, BrokenFile, MissingDependency, UnknownName
 from phaser.core.memory import Bucket, PhaseId, Prototype
+from phaser.memory import codecs
 from phaser.memory.codecs import MAX_PIXELS, ImageCodec
 from phaser.memory.image_form import ImageForm, form_of
 from phaser.memory.sample import NewTask, Sample, TensorArray
@@ -155,10 +156,10 @@ def test_a_pillow_without_webp_is_told_apart_from_a_broken_file(
 ) -> None:
     pixels = np.zeros((16, 16, 3), np.uint8)
     content = ImageCodec.parse("webp").encode(pixels)
-    monkeypatch.setattr("phaser.memory.codecs._HAS_WEBP", False)
-    with pytest.raises(MissingDependency, match="without WebP"):
+    monkeypatch.setitem(codecs._BUILT, "webp", False)
+    with pytest.raises(MissingDependency, match="without webp"):
         ImageCodec.parse("webp-lossless").encode(pixels)
-    with pytest.raises(MissingDependency, match="without WebP"):
+    with pytest.raises(MissingDependency, match="without webp"):
         ImageCodec.parse("webp").decode(content, pixels.shape, "frame 3")
     assert ImageCodec.parse("png").encode(pixels)
 

@@ -106,8 +106,9 @@ def test_the_words_of_an_older_certificate_do_not_make_it_broken(
 def test_a_newer_version_is_refused_with_advice(tmp_path: Path) -> None:
     shutil.copytree(FIXTURES / "memory_v1", tmp_path / "memory")
     path = tmp_path / "memory/manifest.json"
-    path.write_text(path.read_text().replace('"version": 1', '"version": 2'))
-    with pytest.raises(BrokenFile, match="version 2, this phaser reads 1; install a newer phaser"):
+    path.write_text(path.read_text().replace('"version": 1', '"version": 3'))
+    told = "version 3, this phaser reads 1 and 2; install a newer phaser"
+    with pytest.raises(BrokenFile, match=told):
         Store.open(tmp_path / "memory")
     before = path.read_bytes()
     with pytest.raises(BrokenFile, match="install a newer phaser"):

@@ -5,7 +5,7 @@ import pytest
 
 from phaser.core.memory import Prototype
 from phaser.routing.boltzmann import boltzmann, entropy_bits
-from phaser.routing.priority import action_divergence, context_overlap, priority
+from phaser.routing.priority import Phases, action_divergence, context_overlap, priority
 
 
 def prototype(language, vision, action):
@@ -17,12 +17,14 @@ def prototype(language, vision, action):
     )
 
 
-CURRENT = [prototype((1.0, 0.0), (1.0, 0.0), (1.0, 0.0))]
-PAST = [
-    prototype((0.6, 0.8), (0.8, 0.6), (-1.0, 0.0)),
-    prototype((0.6, 0.8), (0.8, 0.6), (2.0, 0.0)),
-    prototype((0.0, 1.0), (1.0, 0.0), (0.0, 3.0)),
-]
+CURRENT = Phases.of([prototype((1.0, 0.0), (1.0, 0.0), (1.0, 0.0))])
+PAST = Phases.of(
+    [
+        prototype((0.6, 0.8), (0.8, 0.6), (-1.0, 0.0)),
+        prototype((0.6, 0.8), (0.8, 0.6), (2.0, 0.0)),
+        prototype((0.0, 1.0), (1.0, 0.0), (0.0, 3.0)),
+    ]
+)
 
 
 def test_context_overlap_by_hand():

@@ -28,7 +28,7 @@ from phaser.routing.uniform import Uniform
 
 
 def budget_of(folder: Path) -> dict[str, Any]:
-    return json.loads((folder / "memory" / "budget.json").read_text())
+    return Store.open(folder / "memory").certificate()
 
 
 def test_importing_phaser_loads_neither_torch_nor_numpy() -> None:
@@ -191,7 +191,7 @@ def test_drawing_by_loss_asks_the_users_probe(tmp_path: Path) -> None:
 def test_a_method_that_needs_virtual_steps_is_refused_in_one_line(
     tmp_path: Path, name: str
 ) -> None:
-    with pytest.raises(BadInput, match=r"virtual steps.*use it with `phaser run`"):
+    with pytest.raises(BadInput, match=r"needs your policy: pass Replay\(…, policy=LoopPolicy"):
         learn(replay_in(tmp_path, method=name, probe=lambda samples: []), "lift the cup")
 
 

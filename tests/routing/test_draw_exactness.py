@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from phaser.core.demonstration import FrameRef
 from phaser.core.frame_refs import FrameRefs
-from phaser.core.memory import Bucket, PhaseId, Prototype
+from phaser.core.memory import Bucket, Memory, PhaseId, Prototype
 from phaser.core.streams import Streams
 from phaser.replay.ranks import Ranks
 from phaser.routing.samplers import WeightedSampler
@@ -35,7 +35,7 @@ def sampler_of(sizes, weights, *, stream=STREAM, lazy=False):
     )
     weights = np.asarray(weights, dtype=np.float64)
     return WeightedSampler(
-        buckets=buckets,
+        memory=Memory(buckets),
         probabilities=weights / weights.sum(),
         priorities=np.zeros(len(sizes)),
         stream=stream,

@@ -75,7 +75,7 @@ def test_uniform_makes_every_frame_alike_whatever_its_bucket():
 
 def test_a_bucket_of_probability_zero_is_never_drawn():
     sampler = WeightedSampler(
-        buckets=EQUAL.buckets,
+        memory=EQUAL,
         probabilities=np.array([0.0, 0.5, 0.0, 0.5, 0.0, 0.0]),
         priorities=np.zeros(6),
         stream=STREAM,
@@ -87,7 +87,7 @@ def test_a_bucket_of_probability_zero_is_never_drawn():
 def test_probabilities_that_do_not_sum_to_one_are_refused():
     with pytest.raises(BadInput, match="sum to 1"):
         WeightedSampler(
-            buckets=EQUAL.buckets, probabilities=np.ones(6), priorities=np.zeros(6), stream=STREAM
+            memory=EQUAL, probabilities=np.ones(6), priorities=np.zeros(6), stream=STREAM
         )
 
 

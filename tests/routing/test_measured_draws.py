@@ -47,6 +47,8 @@ STORED = [frame for bucket in MEMORY.buckets for frame in bucket.frames]
 class Forgetting:
     """A policy whose loss on some buckets rises with every question."""
 
+    num_steps = 500
+
     def __init__(self, *buckets):
         self.lost = {frame for at in buckets for frame in MEMORY.buckets[at].frames}
         self.asked = 0
@@ -65,9 +67,11 @@ class Forgetting:
         Balanced(),
         Routed(over_current_phases="softmax"),
         MaxInterference(),
-        MaxInterference(refresh_every=2),
-        MaxInterference(refresh_every=1, variant="snapshot"),
-        MaxInterference(refresh_every=3, variant="snapshot", num_candidates=1000, num_cached=3),
+        MaxInterference(refreshes_per_task=50),
+        MaxInterference(every_step=True, variant="snapshot"),
+        MaxInterference(
+            refreshes_per_task=33, variant="snapshot", num_candidates=1000, num_cached=3
+        ),
         Adaptive(),
         Adaptive(measure_every=1, prior_measurements=0.0, uniform_share=0.0),
     ],
@@ -118,15 +122,18 @@ def test_softmax_over_current_phases_lies_between_mean_and_max():
 
 @settings(max_examples=30)
 @given(
-    every=st.integers(1, 9),
+    refreshes=st.integers(1, 14),
     candidates=st.integers(1, 50),
     share=st.floats(0.01, 1),
     variant=st.sampled_from(["virtual", "snapshot"]),
 )
-def test_between_refreshes_the_same_few_frames_are_rehearsed(every, candidates, share, variant):
+def test_between_refreshes_the_same_few_frames_are_rehearsed(refreshes, candidates, share, variant):
     cached = max(1, round(candidates * share))
     draw = MaxInterference(
-        refresh_every=every, num_candidates=candidates, num_cached=cached, variant=variant
+        refreshes_per_task=refreshes,
+        num_candidates=candidates,
+        num_cached=cached,
+        variant=variant,
     )
     asked = []
 
@@ -134,7 +141,8 @@ def test_between_refreshes_the_same_few_frames_are_rehearsed(every, candidates, 
         asked.append(refs)
         return np.array([float(hash(ref) % 97) for ref in refs])
 
-    sampler = draw.for_task(MEMORY, CURRENT, STREAM, MadeUpProbe(increases=increases))
+    probe = MadeUpProbe(increases=increases, num_steps=12)
+    sampler = draw.for_task(MEMORY, CURRENT, STREAM, probe)
     seen = []
     for step in range(12):
         seen.append(set(sampler.next(64, step)))
@@ -143,7 +151,8 @@ def test_between_refreshes_the_same_few_frames_are_rehearsed(every, candidates, 
     scored = min(candidates, len(STORED))
     assert all(len(set(refs)) == scored for refs in asked)
     for step in range(first, 12):
-        refresh = (step - first) // every
+        # Evenly spread: as many refreshes are over as the steps so far, of all of them, allow.
+        refresh = (step - first) * min(refreshes, 12) // 12
         refs = asked[refresh]
         worst = sorted(increases(refs), reverse=True)[: min(cached, scored)]
         asked.pop()
@@ -215,7 +224,9 @@ def test_a_phase_of_fewer_frames_than_probes_is_asked_about_all_of_them():
     assert sampler.passes.frames == 6
 
 
-@pytest.mark.parametrize("draw", [MaxInterference(refresh_every=5), Adaptive(measure_every=5)])
+@pytest.mark.parametrize(
+    "draw", [MaxInterference(refreshes_per_task=20), Adaptive(measure_every=5)]
+)
 def test_a_step_whose_measurement_is_unknown_is_refused(draw):
     sampler = draw.for_task(MEMORY, CURRENT, STREAM, ONES)
     with pytest.raises(BadInput, match="measured at step 5, which is not known; resume from"):
@@ -235,7 +246,7 @@ def test_a_policy_that_diverged_is_one_line(draw):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: MaxInterference(refresh_every=0),
+        lambda: MaxInterference(refreshes_per_task=0),
         lambda: MaxInterference(num_cached=0),
         lambda: MaxInterference(num_cached=17),
         lambda: MaxInterference(learning_rate=0.0),

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from phaser.core.errors import BadInput
 from phaser.core.memory import Prototype
 from phaser.routing.boltzmann import boltzmann, entropy_bits
-from phaser.routing.priority import action_divergence, context_overlap, cosines, priority
+from phaser.routing.priority import Phases, action_divergence, context_overlap, cosines, priority
 
 numbers = st.floats(-100, 100).map(lambda value: 0.0 if abs(value) < 1e-3 else value)
 scores = arrays(np.float64, st.integers(1, 12), elements=st.floats(-1.5, 1.5))
@@ -35,22 +35,27 @@ def test_cosines_stay_within_one_or_the_vector_has_no_direction(left, right):
 
 def test_opposite_motion_diverges_fully_and_the_same_not_at_all():
     forth, back = prototype(action=(1.0, 0, 0, 0)), prototype(action=(-2.0, 0, 0, 0))
-    np.testing.assert_allclose(action_divergence([forth, back], [forth]), [[0], [1]])
+    np.testing.assert_allclose(
+        action_divergence(Phases.of([forth, back]), Phases.of([forth])), [[0], [1]]
+    )
 
 
 def test_without_the_gripper_a_reversed_motion_is_seen():
     forth, back = prototype(action=(0.1, 0, 0, 1.0)), prototype(action=(-0.1, 0, 0, 1.0))
-    assert action_divergence([forth], [back])[0, 0] < 0.02
-    assert action_divergence([forth], [back], motion_only=True)[0, 0] == pytest.approx(1)
+    assert action_divergence(Phases.of([forth]), Phases.of([back]))[0, 0] < 0.02
+    assert action_divergence(Phases.of([forth]), Phases.of([back]), motion_only=True)[
+        0, 0
+    ] == pytest.approx(1)
 
 
 def test_a_motionless_phase_diverges_by_half():
-    assert action_divergence([prototype(action=(0.0,) * 4)], [prototype()])[0, 0] == 0.5
+    still, moving = Phases.of([prototype(action=(0.0,) * 4)]), Phases.of([prototype()])
+    assert action_divergence(still, moving)[0, 0] == 0.5
 
 
 def test_centring_tells_nearly_parallel_scenes_apart_and_is_never_negative():
-    past = [prototype(vision=(10.0, 1.0)), prototype(vision=(10.0, -1.0))]
-    current = [prototype(vision=(10.0, 1.1))]
+    past = Phases.of([prototype(vision=(10.0, 1.0)), prototype(vision=(10.0, -1.0))])
+    current = Phases.of([prototype(vision=(10.0, 1.1))])
     plain = context_overlap(past, current, language_share=0.0)
     centred = context_overlap(past, current, language_share=0.0, centre_vision=True)
     assert plain.min() > 0.97

@@ -14,9 +14,9 @@ from phaser.routing.max_interference import MaxInterference
 from phaser.training.checkpoint import Steps, read_state, write_state
 
 MEASURING = [
-    MaxInterference(refresh_every=4, num_cached=4),
-    MaxInterference(refresh_every=1, num_cached=4),
-    MaxInterference(refresh_every=4, num_cached=4, variant="snapshot"),
+    MaxInterference(refreshes_per_task=2, num_cached=4),
+    MaxInterference(every_step=True, num_cached=4),
+    MaxInterference(refreshes_per_task=2, num_cached=4, variant="snapshot"),
     Adaptive(measure_every=4, probes_per_phase=2),
 ]
 

@@ -33,8 +33,8 @@ class Probe(Protocol):
     """Asks the policy about stored frames, as it is now and without training it."""
 
     @property
-    def num_steps(self) -> int:
-        """Training steps of the task that begins."""
+    def num_steps(self) -> int | None:
+        """Training steps of the task that begins; none where nobody said."""
         ...
 
     def __call__(self, refs: Sequence[FrameRef]) -> Float[np.ndarray, "count"]:

@@ -28,10 +28,13 @@ def allocate(total: int, capacities: Sequence[int], *, zero: int | None = None) 
     counts = [0] * len(capacities)
     while (remaining := total - sum(counts)) > 0:
         roomy = [phase for phase, room in enumerate(capacities) if counts[phase] < room]
-        share, remainder = divmod(remaining, len(roomy))
-        for place, phase in enumerate(roomy):
-            odd = (remainder if place == 0 else 0) if zero is not None else int(place < remainder)
-            counts[phase] += min(share + odd, capacities[phase] - counts[phase])
+        share = remaining // len(roomy)
+        if not share:
+            # Fewer than phases with room: one by one, or all to the first (the paper's control).
+            roomy = roomy[:remaining] if zero is None else roomy[:1]
+            share = 1 if zero is None else remaining
+        for phase in roomy:
+            counts[phase] += min(share, capacities[phase] - counts[phase])
     return counts
 
 

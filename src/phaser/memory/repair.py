@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,7 @@ def _task_of(path: Path) -> tuple[StoredTask, str]:
     try:
         description = json.loads(file.text["phaser"])
         entry, remark = _entry(description, file.arrays)
+        entry = {"added": _written_at(path), **entry}
     except (KeyError, ValueError, TypeError, RecursionError) as error:
         raise BrokenFile(f"{path} does not describe its task ({error})") from error
     task = stored_task({**entry, "shard": path.name, "num_bytes": size, "sha256": sha256})
@@ -118,8 +120,13 @@ def _entry(description: Any, arrays: Any) -> tuple[dict[str, Any], str]:
         for index, count in zip(indices, counts, strict=True)
     ]
     remark = f"{name}: an old shard, which does not tell its instruction and the names of phases"
-    more = {"instruction": "", "added": "", "source": {"repaired": "yes"}, "phases": phases}
+    more = {"instruction": "", "source": {"repaired": "yes"}, "phases": phases}
     return {**entry, **more}, remark
+
+
+def _written_at(path: Path) -> str:
+    """The time of the file, which a copy may have changed: a shard does not tell its own."""
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
 
 
 def _newest(found: list[StoredTask], refused: dict[str, str]) -> list[StoredTask]:

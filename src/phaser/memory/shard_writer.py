@@ -72,7 +72,10 @@ def write_task(folder: Path, stem: str, new: NewTask, codec: ImageCodec) -> Stor
 def shard_text(
     entry: Mapping[str, Any], node: Node, leaves: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
-    """What the header says beside the arrays: enough to write the task's entry anew."""
+    """What the header says beside the arrays: enough to write the task's entry anew.
+
+    The time is left out, so that the same task always gives the same bytes.
+    """
     description = {
         "format": SHARD_FORMAT,
         "version": SHARD_VERSION,
@@ -80,7 +83,6 @@ def shard_text(
         "codec": asdict(entry["codec"]),
         "entry": {
             "instruction": entry["instruction"],
-            "added": entry["added"],
             "source": dict(entry["source"]),
             "phases": list(entry["phases"]),
         },

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -223,11 +224,13 @@ class Store:
             }
             stem = new_stem(manifest, addition.new.task.name)
             task = write_task(self.path / TASKS, stem, addition.new, codec)
-            state = None if addition.state is None else write_state(self.path, addition.state)
-            gone = [
-                Removal(file=f"{TASKS}/{now._task(name).shard}", erase=False) for name in changed
-            ]
-            done = committed(manifest, new=task, changed=changed, removed=gone, state=state)
+            with _taken_back(self.path, [task, *changed.values()]):
+                state = None if addition.state is None else write_state(self.path, addition.state)
+                gone = [
+                    Removal(file=f"{TASKS}/{now._task(name).shard}", erase=False)
+                    for name in changed
+                ]
+                done = committed(manifest, new=task, changed=changed, removed=gone, state=state)
             clear(self.path, done)
         return Store.open(self.path)
 
@@ -301,6 +304,19 @@ class Store:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Store, (self.path, replace(self.manifest, _loaded=[]))
+
+
+@contextmanager
+def _taken_back(path: Path, written: Sequence[StoredTask]) -> Iterator[None]:
+    """Remove the shards of this write again where it fails before the commit: a full disk."""
+    try:
+        yield
+    except BaseException:
+        named = {task.shard for task in read_manifest(path).tasks}
+        for task in written:
+            if task.shard not in named:
+                (path / TASKS / task.shard).unlink(missing_ok=True)
+        raise
 
 
 def _alone(path: Path, waiting: Callable[[str], None] | None = None) -> Any:

@@ -85,16 +85,7 @@ class StoredFrameProbe:
     losses: SampleProbe | None
     penalised: PenalisedTask | None = None
     """The policy, where it was given."""
-    steps_per_task: int | None = None
-
-    @property
-    def num_steps(self) -> int:
-        if self.steps_per_task is None:
-            raise BadInput(
-                "this method scores stored frames so many times per task: say how long a task is "
-                "trained, Replay(…, steps_per_task=10_000)"
-            )
-        return self.steps_per_task
+    num_steps: int | None = None
 
     def __call__(self, refs: Sequence[FrameRef]) -> Float[np.ndarray, "count"]:
         if self.losses is None and self.penalised is not None:

@@ -163,7 +163,7 @@ class Replay:
                 store=store,
                 losses=self.probe,
                 penalised=penalised,
-                steps_per_task=self.steps_per_task,
+                num_steps=self.steps_per_task,
             ),
         )
         return ReplayTask(

@@ -61,6 +61,11 @@ class MaxInterference(Draw):
     def for_task(
         self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe
     ) -> InterferenceSampler:
+        if probe.num_steps is None:
+            raise BadInput(
+                "this method scores stored frames so many times per task: say how long a task is "
+                "trained, Replay(…, steps_per_task=10_000)"
+            )
         refreshes = probe.num_steps if self.every_step else self.refreshes_per_task
         return InterferenceSampler(
             rule=self,
