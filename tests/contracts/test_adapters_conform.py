@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from phaser.core.policy import ParameterGroup
-from phaser.core.suite import Suite
 from phaser.policies.tiny.policy import TinyPolicy
 from phaser.policies.tiny.settings import Tiny
 from phaser.suites.metaworld.recording import MetaWorldRecording
@@ -125,36 +124,29 @@ def test_metaworld_conforms(metaworld):
     check_suite(metaworld)
 
 
-class Shown(Suite):
+class Shown(MetaWorld):
     """The demonstrations of Meta-World without its simulator."""
 
-    order = "default"
-    contract = property(lambda self: self.suite.contract)
-    cache = property(lambda self: self.suite.cache)
+    has_simulator = False
 
-    def __init__(self, suite):
-        self.suite, self.tasks, self.demos = suite, suite.tasks, suite.demos
+    def evaluation_seeds(self, count):
+        return ()
 
 
 def test_a_suite_of_demonstrations_alone_conforms(metaworld):
-    check_suite(Shown(metaworld))
+    check_suite(Shown(task_list=metaworld.task_list, cache=metaworld.cache))
 
 
-class Wrapped(Suite):
+class Wrapped(MetaWorld):
     """Meta-World with one fault."""
 
-    order, has_simulator = "default", True
-    contract = property(lambda self: self.suite.contract)
-    cache = property(lambda self: self.suite.cache)
+    fault = ""
 
-    def __init__(self, suite, fault):
-        self.suite, self.fault = suite, fault
-        self.tasks, self.demos, self.horizon = suite.tasks, suite.demos, suite.horizon
-        if fault == "names":
-            self.tasks = lambda: suite.tasks() * 2
+    def tasks(self):
+        return super().tasks() * (2 if self.fault == "names" else 1)
 
     def make_env(self, task):
-        env = self.suite.make_env(task)
+        env = super().make_env(task)
         reset = env.reset
         if self.fault == "seedless":
             env.reset = lambda seed: reset(5000)
@@ -173,5 +165,6 @@ class Wrapped(Suite):
     ],
 )
 def test_a_broken_suite_is_found_out(metaworld, fault, message):
+    faulty = type("Wrapped", (Wrapped,), {"fault": fault})
     with pytest.raises(NotConforming, match=message):
-        check_suite(Wrapped(metaworld, fault))
+        check_suite(faulty(task_list=metaworld.task_list, cache=metaworld.cache))

@@ -104,7 +104,8 @@ def note(place, checkpoints, policy, sampler, state):
         json.dumps([steps.losses, steps.samples, drawn_by, asked])
     )
     write_tensors(weights_file(place), policy.trained_state())
-    checkpoints.finish_task(weights_file(place), {}, state)
+    checkpoints.write_state(weights_file(place), state)
+    checkpoints.finish_task(weights_file(place), {})
 
 
 def weights_file(place):

@@ -2,6 +2,7 @@
 
 import re
 import runpy
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from phaser.cli.settings import settings_help
 from phaser.evaluation.matrix import EPISODES_SCHEMA
 from phaser.evaluation.phase_losses import LOSSES_SCHEMA
 from phaser.experiments.presets import PRESETS, preset
+from phaser.experiments.tables import POLICIES
 from phaser.methods.table import METHODS
 
 ROOT = Path(__file__).parents[2]
@@ -43,11 +45,14 @@ def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_setting_that_a_page_names_is_a_flag(page: Path) -> None:
-    named = ("metaworld-10", "libero-goal", "datasets")
-    shown = (settings_help(preset(name), verb="run") for name in named)
+    runs = [preset(name) for name in ("metaworld-10", "libero-goal", "datasets")]
+    runs += [replace(runs[0], policy=POLICIES[name]()) for name in POLICIES]
+    shown = (settings_help(run, verb="run") for run in runs)
     known = {flag for text in shown for flag in re.findall(r"--([a-z][a-z.-]+)", text)}
     text = page.read_text()
-    assert set(SETTING.findall(text) + FLAG.findall(text)) <= known
+    # A page may name a group of settings by its branch.
+    branches = {flag[:at] for flag in known for at, sign in enumerate(flag) if sign == "."}
+    assert set(SETTING.findall(text) + FLAG.findall(text)) <= known | branches
 
 
 def test_fidelity_names_settings_at_all() -> None:
@@ -56,7 +61,7 @@ def test_fidelity_names_settings_at_all() -> None:
 
 def test_the_table_of_methods_is_complete() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
-    assert first_column(text, "Keep × Draw × Penalty") == [*METHODS]
+    assert first_column(text, "Keep × Draw × Rehearse × Penalty") == [*METHODS]
 
 
 def test_the_readme_names_every_verb() -> None:
