@@ -11,7 +11,8 @@ from phaser.core.errors import BadInput, BudgetMismatch, UnknownName
 from phaser.core.files import read_json, write_json
 from phaser.experiments.cell import run_cell
 from phaser.experiments.events import Preparing, RolledOut, Stepped
-from phaser.experiments.grid import Axes, check_budgets, is_finished
+from phaser.experiments.axes import Axes
+from phaser.experiments.grid import check_budgets, is_finished
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run, Storage, run_from, run_from_file, settings_of
 from phaser.memory.budget import Budget

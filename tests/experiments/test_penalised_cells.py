@@ -147,5 +147,5 @@ def test_a_run_that_names_no_penalty_has_none():
 
 @pytest.mark.parametrize("name", PENALISED)
 def test_replay_in_other_loops_refuses_what_it_cannot_do(name, tmp_path):
-    with pytest.raises(BadInput, match="Replay only mixes batches"):
+    with pytest.raises(BadInput, match="needs your policy"):
         Replay(tmp_path, method=name, budget=10)

@@ -9,7 +9,8 @@ import pytest
 from phaser.core.errors import BadInput, BrokenFile, BudgetMismatch, UnknownName
 from phaser.core.files import write_json
 from phaser.encoders.table import Encoders
-from phaser.experiments.grid import Axes, check_budgets
+from phaser.experiments.axes import Axes
+from phaser.experiments.grid import check_budgets
 from phaser.experiments.presets import PRESETS, preset
 from phaser.experiments.provenance import command_of
 from phaser.experiments.run import (

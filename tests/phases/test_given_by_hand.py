@@ -81,7 +81,7 @@ def test_boundaries_of_people_may_lie_among_idle_steps():
         RatioPhase(name="third", start_ratio=0.505, end_ratio=1.0),
     )
     annotation = Annotation(task="t", phases=phases)
-    found = Annotated(annotation=annotation, auto=AutoPC()).segment(demos)
+    found = Annotated(annotation=annotation, segmenter=AutoPC()).segment(demos)
     assert [one.labels for one in found] == [("first", "second", "third")] * 3
 
 

@@ -81,7 +81,7 @@ def test_the_stages_of_the_expert_lie_beside_the_recording_and_no_demonstration_
     again = staged_demos(task, SEEDS["train"], count=2, recording=TINY)
     assert kept == tuple(one.stages for one in again)
     assert {field.name for field in fields(demos[0])} == {
-        *("task", "index", "actions", "states", "layout", "cameras")
+        *("task", "index", "actions", "states", "layout", "cameras", "instruction")
     }
 
 

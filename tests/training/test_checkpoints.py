@@ -1,5 +1,7 @@
 """The middle of a task on disk: taken up anywhere, training ends with the same bits."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from accelerate import Accelerator
@@ -68,27 +70,43 @@ def what_is_drawn():
     return table().tasks["pour"].refs("pour"), sampler
 
 
-def fitted(shelf, *, seed=0):
+def fitted(shelf, *, seed=0, fit=FIT):
     _, sampler = what_is_drawn()
     learner = PolicyLearner(
         policy=Linear(seed),
         frames=table(),
-        fit=FIT,
+        fit=fit,
         streams=Streams(0),
         accelerator=Accelerator(cpu=True),
         checkpointer=shelf,
     )
-    loss = learner.learn(TASKS["pour"], sampler)
-    return loss, save(learner.policy.state_dict())
+    learnt = learner.learn(TASKS["pour"], sampler)
+    moments = {name: tensor.clone() for name, tensor in learnt.moments.items()}
+    return learnt.loss, save(learner.policy.state_dict()), save(moments)
 
 
-def test_a_learner_taken_up_at_any_checkpoint_ends_with_the_same_bits(tmp_path):
+RECIPES = [
+    FIT,
+    replace(FIT, warm_up=0.5),
+    replace(FIT, average_last=0.75),
+    replace(FIT, keep_moments=True),
+    replace(FIT, gradient_clip=0.1),
+]
+
+
+@pytest.mark.parametrize("fit", RECIPES)
+def test_a_learner_taken_up_at_any_checkpoint_ends_with_the_same_bits(tmp_path, fit):
     shelf = Shelf(tmp_path)
-    expected = fitted(shelf)
+    expected = fitted(shelf, fit=fit)
     assert [at for at, _ in shelf.saved_at] == [4, 8, 9]
     for _, last in list(shelf.saved_at):
         # Other weights to begin with: all of them must come from the checkpoint.
-        assert fitted(Shelf(tmp_path / "again", last), seed=1) == expected
+        assert fitted(Shelf(tmp_path / "again", last), seed=1, fit=fit) == expected
+
+
+def test_every_recipe_trains_otherwise(tmp_path):
+    ends = [fitted(Shelf(tmp_path / str(at)), fit=fit)[1:] for at, fit in enumerate(RECIPES)]
+    assert len(set(ends)) == len(RECIPES)
 
 
 def test_a_checkpoint_records_the_batches_that_the_steps_were_trained_on(tmp_path):

@@ -172,12 +172,19 @@ def test_the_slices_of_all_ranks_are_disjoint_and_together_the_global_batch(num_
 
 
 def test_the_learning_rate_is_constant_and_then_falls_along_a_cosine_to_zero():
-    rates = np.array([Fit(decay_after=0.5)._decay(step, 200) for step in range(200)])
+    rates = np.array([Fit(decay_after=0.5)._rate(step, 200) for step in range(200)])
     assert (rates[:101] == 1.0).all()
     assert (np.diff(rates[100:]) < 0).all()
     assert rates[150] == pytest.approx(0.5)
     assert rates[-1] < 0.001
-    assert Fit(decay_after=1.0)._decay(199, 200) == 1.0
+    assert Fit(decay_after=1.0)._rate(199, 200) == 1.0
+
+
+def test_a_warm_up_rises_in_a_line_to_the_whole_rate():
+    rates = np.array([Fit(warm_up=0.1)._rate(step, 200) for step in range(200)])
+    assert rates[0] == pytest.approx(1 / 21)
+    assert np.diff(rates[:20], 2) == pytest.approx(np.zeros(18), abs=1e-12)
+    assert (rates[20:101] == 1.0).all()
 
 
 def test_the_optimiser_follows_the_learning_rate(monkeypatch):
@@ -190,7 +197,7 @@ def test_the_optimiser_follows_the_learning_rate(monkeypatch):
     )
     fit = Fit(steps_per_task=20, batch_size=4, learning_rate=0.01)
     learnt(fit=fit, method=METHODS["sequential"])
-    expected = [0.01 * fit._decay(at, 20) for at in range(20)] * len(NAMES)
+    expected = [0.01 * fit._rate(at, 20) for at in range(20)] * len(NAMES)
     assert seen == pytest.approx(expected)
 
 

@@ -58,7 +58,7 @@ def test_the_frames_that_brute_force_finds_are_the_ones_rehearsed():
     draw = MaxInterference(num_candidates=len(STORED), num_cached=5, learning_rate=RATE)
     sampler = sampler_of(draw, learner_of(policy))
     worst = {STORED[place] for place in np.argsort(-expected)[:5]}
-    assert set(sampler.next(32, 0)) == set(sampler.next(32, 7)) == worst
+    assert set(sampler.next(32, 0)) == worst
 
 
 def test_a_snapshot_steps_along_the_gradient_that_is_there():

@@ -70,7 +70,7 @@ def test_the_passes_that_are_reported_are_those_that_were_made(draw, tmp_path):
 
 def test_a_snapshot_is_scored_at_the_first_step_that_has_one_before_it(tmp_path):
     *_, sampler, _ = learnt(MEASURING[2], Shelf(tmp_path))
-    assert list(sampler.measured.by_step) == [1, 5]
+    assert list(sampler.measured.by_step) == [1, 6]
     assert sampler.passes.backward == 0
 
 
