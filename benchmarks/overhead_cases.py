@@ -18,7 +18,7 @@ from phaser.methods.method import Method
 from phaser.methods.penalty import Penalty
 from phaser.training.fit import Fit
 from phaser.training.frames import FrameTable, TaskFrames
-from phaser.training.learner import PolicyLearner, Progress
+from phaser.training.learner import Learnt, Moments, PolicyLearner, Progress
 from phaser.training.probe import PolicyProbe
 from phaser.training.stream import MethodState, TaskStream
 
@@ -39,9 +39,11 @@ class Pause:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.learner, name)
 
-    def learn(self, task: PreparedTask, sampler: Sampler, penalty: Penalty) -> float:
+    def learn(
+        self, task: PreparedTask, sampler: Sampler, penalty: Penalty, *, moments: Moments
+    ) -> Learnt:
         self.sampler, self.penalty = sampler, penalty
-        return 0.0
+        return Learnt(loss=0.0, moments=moments)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -156,7 +156,7 @@ def test_a_budget_below_the_number_of_phases_fails_before_training(
     def trained(*_: object) -> None:
         raise AssertionError("training was started")
 
-    monkeypatch.setattr("phaser.cli.run.run_cell", trained)
+    monkeypatch.setattr("phaser.experiments.cell.run_cell", trained)
     words = f"run metaworld-quick --budget 1 --out {tmp_path} {TINY}"
     words += " --method.segmenter.min-score 0.01"
     assert main.execute(shlex.split(words)) == 2

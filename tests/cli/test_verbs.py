@@ -12,8 +12,8 @@ import pytest
 
 from phaser.cli import doctor, main
 from phaser.cli.progress import Watch, duration, evaluation_left, labels, task_line, work_of
+from phaser.experiments.axes import Axes
 from phaser.experiments.events import Finished, Measured, Preparing, RolledOut, Stepped
-from phaser.experiments.grid import Axes
 from phaser.experiments.presets import PRESETS, preset
 from phaser.methods.table import METHODS, method
 

@@ -9,10 +9,10 @@ from made_up_run import made_up_run
 
 from phaser.core.errors import BadInput, BudgetMismatch, UnknownName
 from phaser.core.files import read_json, write_json
+from phaser.experiments.axes import Axes
 from phaser.experiments.cell import run_cell
 from phaser.experiments.events import Preparing, RolledOut, Stepped
-from phaser.experiments.axes import Axes
-from phaser.experiments.grid import check_budgets, is_finished
+from phaser.experiments.finished import check_budgets, is_finished
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run, Storage, run_from, run_from_file, settings_of
 from phaser.memory.budget import Budget
@@ -70,7 +70,7 @@ def test_the_certificates_of_run_and_memory_agree(cells, cache, tmp_path, in_byt
     folder = cells["phaser"][1] if in_bytes else tmp_path
     if not in_bytes:
         run_cell(made_up_run(cache), folder)
-    own, of_memory = read_json(folder / "budget.json"), read_json(folder / "memory/budget.json")
+    own, of_memory = read_json(folder / "budget.json"), Store.open(folder / "memory").certificate()
     assert own.items() <= of_memory.items()
     assert own["total_bytes"] == sum(row["bytes"] for row in own["frames_per_phase"]) > 0
 

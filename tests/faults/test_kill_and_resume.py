@@ -18,7 +18,7 @@ WHAT_IS_WRITTEN = {
     *("timing.json", "done.json", "position.json", "steps/TASK.parquet"),
     *("checkpoints/TASK.safetensors", "checkpoints/TASK.json"),
     "checkpoints/unfinished.safetensors",
-    *("memory/manifest.json", "memory/budget.json", "memory/tasks/TASK.safetensors"),
+    *("memory/manifest.json", "memory/tasks/TASK.safetensors"),
 }
 CLOCKS = {
     "timing.json": None,

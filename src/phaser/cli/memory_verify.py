@@ -17,6 +17,8 @@ from phaser.memory.manifest import MANIFEST, read_manifest
 from phaser.memory.store import Store
 
 INTACT, BROKEN = "intact", "broken"
+CLEARED = "left by a killed process; the next writer clears it"
+UNNAMED = "not named by the manifest; left alone"
 
 
 def execute(arguments: Sequence[str]) -> int:
@@ -43,7 +45,7 @@ def execute(arguments: Sequence[str]) -> int:
             for name, said in found.items()
         ]
         rows += [
-            (name, _size(store.path / name), "not named by the manifest; left alone")
+            (name, _size(store.path / name), CLEARED if name.endswith(".tmp") else UNNAMED)
             for name in store.leftovers()
         ]
         print("\n".join(columns([("file", "size", "state"), *rows], right=(1,))), flush=True)
