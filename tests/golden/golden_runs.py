@@ -37,7 +37,7 @@ STARTS = {"metaworld": METAWORLD, "libero": LIBERO}
 
 
 def fingerprint(folder: Path) -> dict[str, object]:
-    """What a finished run computed; names of files, versions and clocks are left out."""
+    """What a finished run computed; names of files and phases, versions and clocks are left out."""
     return {
         "weights": {path.stem: _weights(path) for path in sorted(_checkpoints(folder))},
         "steps": {path.stem: _steps(path) for path in sorted((folder / "steps").glob("*"))},
@@ -47,13 +47,13 @@ def fingerprint(folder: Path) -> dict[str, object]:
         ],
         "phase_losses": _sha(
             [
-                [row["after_task"], row["task"], row["phase"], row["loss"]]
+                [row["after_task"], row["task"], row["phase_index"], row["loss"]]
                 for row in pq.read_table(folder / "losses.parquet").to_pylist()
             ]
         ),
         "routing": _sha(
             [
-                [one["task"], [[p["task"], p["label"], p["weight"]] for p in one["phases"]]]
+                [one["task"], [[p["task"], p["index"], p["weight"]] for p in one["phases"]]]
                 for one in json.loads((folder / "routing.json").read_text())
             ]
         ),

@@ -21,7 +21,9 @@ from phaser.suites.libero.runtime import require_packages
 
 FROZEN = Path(__file__).parent / "frozen"
 NAMES = sorted(path.stem for path in FROZEN.glob("*-*.json"))
-NEAR = 1e-3
+NEAR = 5e-3
+"""Machines that round otherwise were seen to differ by half of that where a policy's own answers are
+rehearsed."""
 
 
 def read(name: str) -> Any:
