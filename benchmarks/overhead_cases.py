@@ -167,7 +167,7 @@ class Case:
 
     def questions(self) -> int:
         """How often a task's sampler asks the policy while the task is learnt."""
-        probe = SilentProbe()
+        probe = SilentProbe(num_steps=self.fit.steps_per_task)
         sampler = self.paused(self.learner(), probe).sampler
         probe.calls = 0
         for step in range(self.fit.steps_per_task):

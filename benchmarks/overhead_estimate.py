@@ -65,7 +65,7 @@ def flops(policy: nn.Module, frame: TinyBatch) -> dict[tuple[str, str], float]:
 
 def estimate(methods: Mapping[str, Method]) -> dict[str, Any]:
     """Per backbone and method, relative to er."""
-    done = counted(methods, batch_size=BATCH_SIZE)
+    done = counted(methods, batch_size=BATCH_SIZE, steps_per_task=STEPS_PER_TASK)
     return {
         "batch_size": BATCH_SIZE,
         "steps_per_task": STEPS_PER_TASK,

@@ -29,7 +29,8 @@ Counts = Mapping[tuple[str, str], float]
 
 PAST_TASKS = 9
 COUNTED_STEPS = 400
-"""A multiple of every refresh, so that a mean over them is a mean over any long task."""
+"""Steps that are counted of a longer task: a multiple of every refresh in one of 10,000 steps, so
+that a mean over them is a mean over the task."""
 SIZES = (100_000, 200_000)
 """Trained weights of two counting policies: the difference tells what grows with them."""
 NUM_PIECES = 40
@@ -97,11 +98,11 @@ class Counted:
 
 
 def counted(
-    methods: Mapping[str, Method], *, batch_size: int, num_steps: int = COUNTED_STEPS
+    methods: Mapping[str, Method], *, batch_size: int, steps_per_task: int
 ) -> dict[str, Counted]:
     """All methods, beside er."""
     made = stream()
-    fit = Fit(steps_per_task=num_steps, batch_size=batch_size)
+    fit = Fit(steps_per_task=steps_per_task, batch_size=batch_size)
     cases = {
         name: [Case.of(name, one, made, CountingPolicy(size), fit) for size in SIZES]
         for name, one in methods.items()
@@ -140,10 +141,10 @@ def _features(demo: Demo) -> np.ndarray:
 
 
 def _per_step(case: Case) -> Counts:
-    learn = case.learning(steps=case.fit.steps_per_task)
+    steps = min(COUNTED_STEPS, case.fit.steps_per_task)
+    learn = case.learning(steps=steps)
     case.policy.counted.clear()
     learn()
-    steps = case.fit.steps_per_task
     return {what: count / steps for what, count in case.policy.counted.items()}
 
 

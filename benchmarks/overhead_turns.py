@@ -24,6 +24,10 @@ class TimedProbe:
     taken_ns: int = 0
     calls: int = 0
 
+    @property
+    def num_steps(self) -> int | None:
+        return self.probe.num_steps
+
     def __call__(self, refs: Sequence[FrameRef]) -> np.ndarray:
         return self._timed(lambda: self.probe(refs))
 
@@ -57,6 +61,7 @@ class SilentProbe:
     """Answers nothing but zeros: which questions are asked can be counted without a policy."""
 
     calls: int = 0
+    num_steps: int | None = None
 
     def __call__(self, refs: Sequence[FrameRef]) -> np.ndarray:
         self.calls += 1

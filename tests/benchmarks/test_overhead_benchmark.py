@@ -29,7 +29,7 @@ SHORT = Fit(steps_per_task=4, batch_size=4)
 @pytest.fixture(scope="module")
 def every():
     """What all methods of the table do in a task of 4 steps of 2 + 2 frames."""
-    return counted(METHODS, batch_size=4, num_steps=4)
+    return counted(METHODS, batch_size=4, steps_per_task=4)
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +77,10 @@ def test_the_targets_are_stated_for_every_policy(measured):
     [
         ("er", {("loss", "forward"): 4, ("loss", "backward"): 4}),
         ("phaser", {("loss", "forward"): 4, ("loss", "backward"): 4}),
-        # Once in four steps: 16 candidates twice, 2 current frames, and back through those.
-        ("mir", {("loss", "forward"): 4 + 34 / 4, ("loss", "backward"): 4.5}),
-        ("mir-snapshot", {("loss", "forward"): 4 + 32 / 4, ("loss", "backward"): 4}),
+        # In so short a task at every step: 16 candidates twice, 2 current frames, and back through
+        # those. A snapshot has no gradient to take at the first of its four steps.
+        ("mir", {("loss", "forward"): 4 + 34, ("loss", "backward"): 6}),
+        ("mir-snapshot", {("loss", "forward"): 4 + 32 * 3 / 4, ("loss", "backward"): 4}),
         ("mir-original", {("loss", "forward"): 4 + 130, ("loss", "backward"): 6}),
         # The teacher and the policy once more, on the two rehearsed frames.
         (
@@ -105,6 +106,12 @@ def test_the_targets_are_stated_for_every_policy(measured):
 )
 def test_frames_of_a_step_are_counted_from_what_the_code_does(every, name, frames):
     assert every[name].per_step == frames
+
+
+def test_a_long_task_is_counted_with_the_refreshes_of_its_whole_length():
+    some = {name: METHODS[name] for name in ("er", "mir")}
+    found = counted(some, batch_size=4, steps_per_task=10_000)["mir"].per_step
+    assert found == {("loss", "forward"): 4 + 34 / 50, ("loss", "backward"): 4 + 2 / 50}
 
 
 def test_frames_of_a_transition_are_counted_from_what_the_code_does(every):
@@ -137,7 +144,7 @@ def test_the_estimate_holds_every_method_and_says_that_it_is_one(every, monkeypa
     }
     sizes = {"a backbone": Size(flops=cost, trained_weights=10**9, weights=10**10)}
     monkeypatch.setattr(overhead_estimate, "sizes", lambda: sizes)
-    monkeypatch.setattr(overhead_estimate, "counted", lambda methods, batch_size: every)
+    monkeypatch.setattr(overhead_estimate, "counted", lambda methods, **how: every)
     found = overhead_estimate.estimate(METHODS)
     [backbone] = found["backbones"]
     assert [one["method"] for one in backbone["rows"]] == list(METHODS)

@@ -74,8 +74,9 @@ def test_the_line_after_a_task_says_what_is_learnt_and_what_is_left() -> None:
     assert task_line("er", run, FIRST_TASK) == "er  task 1/10 assembly learnt 8/10"
     joint = run.with_method(method("joint"))
     assert "all 10 tasks at once: 12/14" in task_line("joint", joint, event)
-    blind = replace(event, counts={})
-    assert task_line("er", run, blind) == "er  task 4/10 window-open: loss 0.100"
+    unseen = replace(event, counts={})
+    said = "er  task 4/10 window-open learnt: held-out loss not measured"
+    assert task_line("er", run, unseen) == said
 
 
 def test_a_pipe_gets_plain_lines_with_the_time_left() -> None:
