@@ -22,8 +22,8 @@ from phaser.suites.libero.runtime import require_packages
 FROZEN = Path(__file__).parent / "frozen"
 NAMES = sorted(path.stem for path in FROZEN.glob("*-*.json"))
 NEAR = 5e-3
-"""Machines that round otherwise were seen to differ by half of that where a policy rehearses its own
-earlier answers."""
+"""Machines that round otherwise were seen to differ by half of that where a policy rehearses what
+it answered earlier."""
 
 
 def read(name: str) -> Any:
