@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 from phaser.memory.index_segments import INDEX, Segment, is_full, read_segment, seal
 from phaser.memory.manifest import (
@@ -11,8 +13,10 @@ from phaser.memory.manifest import (
     Manifest,
     Removal,
     StoredState,
+    read_manifest,
     write_manifest,
 )
+from phaser.memory.store_files import TASKS
 from phaser.memory.stored_task import StoredTask
 
 Changes = Mapping[str, StoredTask | None]
@@ -60,6 +64,19 @@ def committed(
         now = replace(now, segments=(*now.segments, sealed), tail=(), _loaded=[])
     write_manifest(now)
     return now
+
+
+@contextmanager
+def taken_back(folder: Path, written: Sequence[StoredTask]) -> Iterator[None]:
+    """Remove the shards of this write again where it fails before the commit: a full disk."""
+    try:
+        yield
+    except BaseException:
+        named = {task.shard for task in read_manifest(folder).tasks}
+        for task in written:
+            if task.shard not in named:
+                (folder / TASKS / task.shard).unlink(missing_ok=True)
+        raise
 
 
 def _changed(tasks: Sequence[StoredTask], changed: Changes) -> tuple[StoredTask, ...]:

@@ -137,6 +137,15 @@ class Manifest:
         return "{\n" + ",\n".join(f'"{key}": {value}' for key, value in fields.items()) + "\n}\n"
 
 
+def as_json(about: Mapping[str, Any]) -> dict[str, Any]:
+    """The description of a memory, if JSON can hold it."""
+    try:
+        made: dict[str, Any] = json.loads(json.dumps(dict(about), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"a memory is described in plain JSON; found {about!r} ({error})") from error
+    return made
+
+
 def write_manifest(manifest: Manifest) -> None:
     text = manifest.text()
     if len(text) > MAX_BYTES:
