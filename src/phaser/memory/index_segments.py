@@ -57,6 +57,12 @@ def parsed_segment(entry: Any) -> Segment:
     return Segment(**entry)
 
 
+@lru_cache(maxsize=1 << 14)
+def segment_line(segment: Segment) -> str:
+    """The one form of a segment in a manifest; a manifest writes the same ones every time."""
+    return json.dumps(segment.fields(), sort_keys=True, allow_nan=False)
+
+
 def is_full(tail: Sequence[StoredTask]) -> bool:
     """True when the newest entries should be sealed."""
     if len(tail) > TASKS_PER_SEGMENT:
@@ -87,12 +93,12 @@ def seal(folder: Path, tasks: Sequence[StoredTask]) -> Segment:
 
 def read_segment(folder: Path, segment: Segment) -> tuple[StoredTask, ...]:
     """The tasks of a segment, if every byte of it is as it was written."""
-    return _read(str(folder / INDEX / segment.file), segment)
+    return _read(os.path.join(folder, INDEX, segment.file), segment)
 
 
 def check_segment(folder: Path, segment: Segment) -> None:
     """Read a segment from the disk, whatever was read before."""
-    _read.__wrapped__(str(folder / INDEX / segment.file), segment)
+    _read.__wrapped__(os.path.join(folder, INDEX, segment.file), segment)
 
 
 @lru_cache(maxsize=4096)

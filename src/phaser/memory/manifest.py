@@ -19,7 +19,7 @@ from typing import Any
 
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.files import write_text
-from phaser.memory.index_segments import Segment, parsed_segment, read_segment
+from phaser.memory.index_segments import Segment, parsed_segment, read_segment, segment_line
 from phaser.memory.stored_task import StoredTask, stored_task, task_line
 from phaser.memory.tensor_file import open_regular
 
@@ -96,13 +96,16 @@ class Manifest:
         sealed = sum(one.shard_bytes for one in self.segments)
         return sealed + sum(task.num_bytes for task in self.tail)
 
-    def with_task(self, task: StoredTask) -> Manifest:
-        known = {one.name for one in self.tasks}
-        if task.name in known:
+    def check_new(self, name: str) -> None:
+        """Refuse the name of a task that is stored already."""
+        if any(task.name == name for task in self.tasks):
             raise BadInput(
-                f"{self.folder} already holds a task {task.name!r}; give this one another name, or "
+                f"{self.folder} already holds a task {name!r}; give this one another name, or "
                 "forget the stored one first"
             )
+
+    def with_task(self, task: StoredTask) -> Manifest:
+        """The manifest with a task more, whose name was checked."""
         return replace(self, tail=(*self.tail, task), next_number=self.next_number + 1, _loaded=[])
 
     def rows(self) -> list[dict[str, Any]]:
@@ -111,20 +114,13 @@ class Manifest:
 
     def text(self) -> str:
         """The one form of this manifest: a line per task, keys in order, its own hash inside."""
-        blank = self._text("")
-        return self._text(hashlib.sha256(blank.encode()).hexdigest())
-
-    def _text(self, checksum: str) -> str:
         lists = {
             "removed": [_line({"file": one.file, "erase": one.erase}) for one in self.removed],
-            "segments": [_line(one.fields()) for one in self.segments],
+            "segments": [segment_line(one) for one in self.segments],
             "tasks": [task_line(task) for task in self.tail],
         }
         state = self.state
         fields = {
-            "format": _line(FORMAT),
-            "version": _line(VERSION),
-            "checksum": _line(checksum),
             "about": _line(self.about),
             "next_number": _line(self.next_number),
             "state": _line(
@@ -134,7 +130,7 @@ class Manifest:
             ),
             **{name: "[\n" + ",\n".join(lines) + "\n]" for name, lines in lists.items()},
         }
-        return "{\n" + ",\n".join(f'"{key}": {value}' for key, value in fields.items()) + "\n}\n"
+        return _with_checksum(VERSION, fields)
 
 
 def as_json(about: Mapping[str, Any]) -> dict[str, Any]:
@@ -237,18 +233,16 @@ def _state(entry: Any) -> StoredState | None:
 def _written_again(manifest: Manifest) -> str:
     if manifest.version == VERSION:
         return manifest.text()
+    tasks = "[\n" + ",\n".join(task_line(task) for task in manifest.tail) + "\n]"
+    return _with_checksum(1, {"about": _line(manifest.about), "tasks": tasks})
 
-    def text(checksum: str) -> str:
-        fields = {
-            "format": _line(FORMAT),
-            "version": _line(1),
-            "checksum": _line(checksum),
-            "about": _line(manifest.about),
-            "tasks": "[\n" + ",\n".join(task_line(task) for task in manifest.tail) + "\n]",
-        }
-        return "{\n" + ",\n".join(f'"{key}": {value}' for key, value in fields.items()) + "\n}\n"
 
-    return text(hashlib.sha256(text("").encode()).hexdigest())
+def _with_checksum(version: int, fields: Mapping[str, str]) -> str:
+    """The text of a manifest, with the hash of itself in which the hash is left out."""
+    start = f'{{\n"format": {_line(FORMAT)},\n"version": {version},\n"checksum": '
+    end = ",\n" + ",\n".join(f'"{key}": {value}' for key, value in fields.items()) + "\n}\n"
+    checksum = hashlib.sha256(f'{start}""{end}'.encode()).hexdigest()
+    return f'{start}"{checksum}"{end}'
 
 
 def _line(value: Any) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from phaser.core.demonstration import FrameRef
-from phaser.core.errors import BadInput, BrokenFile, UnknownName
+from phaser.core.errors import BadInput, BrokenFile, CannotWrite, UnknownName
 from phaser.core.locks import exclusive
 from phaser.core.memory import Memory
 from phaser.memory.certificate import certificate
@@ -31,13 +32,14 @@ from phaser.memory.rule_state import Arrays, read_state, write_state
 from phaser.memory.sample import Addition, NewTask, Sample
 from phaser.memory.shard import Shard
 from phaser.memory.shard_rows import with_buckets, without_episode
-from phaser.memory.shard_writer import encoded_size, write_task
+from phaser.memory.shard_writer import check_storable, encoded_size, write_task
 from phaser.memory.store_files import (
     TASKS,
     check_empty,
     check_own_folders,
     check_shard_file,
     clear,
+    clear_removed,
     leftovers,
     new_stem,
 )
@@ -193,11 +195,10 @@ class Store:
             clear(self.path, manifest)
             now = Store(self.path, manifest)
             addition = plan(now)
-            if addition.new.task.name in {task.name for task in manifest.tasks}:
-                raise BadInput(
-                    f"{self.path} already holds a task {addition.new.task.name!r}; "
-                    "give this one another name, or forget the stored one first"
-                )
+            manifest.check_new(addition.new.task.name)
+            for name in addition.shrunk:
+                # Whole, or damaged rows would be copied under a new hash.
+                check_shard_file(self.path, now._task(name), whole=True)
             changed = {
                 name: with_buckets(now.shard(name), buckets)
                 for name, buckets in addition.shrunk.items()
@@ -211,7 +212,10 @@ class Store:
                     for name in changed
                 ]
                 done = committed(manifest, new=task, changed=changed, removed=gone, state=state)
-            clear(self.path, done)
+            with suppress(CannotWrite):
+                # The task is in; what gave way is named in the manifest, and the next writer
+                # removes what could not be removed now.
+                clear_removed(self.path, done)
         return Store.open(self.path)
 
     def put_state(self, arrays: Arrays) -> Store:
@@ -219,7 +223,7 @@ class Store:
         with _alone(self.path):
             manifest = read_manifest(self.path)
             clear(self.path, manifest)
-            clear(self.path, committed(manifest, state=write_state(self.path, arrays)))
+            clear_removed(self.path, committed(manifest, state=write_state(self.path, arrays)))
         return Store.open(self.path)
 
     def state(self) -> dict[str, np.ndarray]:
@@ -250,7 +254,7 @@ class Store:
             rest = None if episode is None else without_episode(now.shard(task), episode)
             removal = Removal(file=f"{TASKS}/{old.shard}", erase=True)
             done = committed(manifest, changed={task: rest}, removed=[removal])
-            clear(self.path, done)
+            clear_removed(self.path, done)
         return Forgotten(
             store=Store.open(self.path),
             task=task,
@@ -264,6 +268,9 @@ class Store:
 
     encoded_size = staticmethod(encoded_size)
     """Bytes that one more frame like this sample takes, for a budget in bytes."""
+
+    check_storable = staticmethod(check_storable)
+    """Refuses what `add` would refuse of a task, and writes nothing."""
 
     def _rows(self, refs: Sequence[FrameRef]) -> Iterator[tuple[list[int], Shard, np.ndarray]]:
         """Shard by shard: the places among these frames that it holds, and their rows in it."""

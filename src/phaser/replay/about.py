@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from phaser import __version__
+from phaser.core.demonstration import Task
 from phaser.core.errors import BadInput
 from phaser.core.ports import Segmenter
 from phaser.memory.budget import Budget
 from phaser.memory.codecs import ImageCodec
+from phaser.memory.stored_task import MAX_NAME, check_texts
 from phaser.methods.method import Method
 
 
@@ -21,6 +23,16 @@ def slug(instruction: str) -> str:
     if not name:
         raise BadInput(f"no name can be made of the instruction {instruction!r}; give name=")
     return name
+
+
+def named_task(instruction: str, name: str | None) -> Task:
+    """The task that a user describes, if a memory can hold its texts."""
+    for what, text in (("instruction", instruction), ("name", name)):
+        if not isinstance(text, str) and not (what == "name" and text is None):
+            raise BadInput(f"{what}={text!r} is of type {type(text).__name__}; expected text")
+    task = Task(name=name or slug(instruction[:MAX_NAME]), instruction=instruction)
+    check_texts(task.name, task.instruction, {})
+    return task
 
 
 def about_memory(method: Method, *, seed: int) -> dict[str, Any]:

@@ -21,6 +21,7 @@ import numpy as np
 from phaser.core.demonstration import ActionLayout, FrameRef, Task
 from phaser.core.errors import BadInput
 from phaser.core.memory import PreparedTask
+from phaser.core.numbers import as_whole
 from phaser.core.ports import Segmenter
 from phaser.core.streams import Streams
 from phaser.memory.budget import Budget
@@ -29,7 +30,7 @@ from phaser.memory.manifest import MANIFEST
 from phaser.memory.store import Addition, Store
 from phaser.methods.method import Method
 from phaser.methods.table import method as method_named
-from phaser.replay.about import about_memory, slug, source_of
+from phaser.replay.about import about_memory, named_task, source_of
 from phaser.replay.choosing import Choice
 from phaser.replay.columns import Columns, say
 from phaser.replay.encoding import Encoders, Language, Vision
@@ -92,8 +93,12 @@ class Replay:
         if chosen.joint:
             raise BadInput("method 'joint' trains on all tasks at once and needs no memory")
         require_policy(chosen, self.policy)
-        if not 0 <= self.rehearsed_share < 1:
-            raise BadInput(f"rehearsed_share {self.rehearsed_share}; expected 0 or more, below 1")
+        share, seed = self.rehearsed_share, as_whole(self.seed)
+        if not isinstance(share, int | float | np.number) or not 0 <= share < 1:
+            raise BadInput(f"rehearsed_share {share!r}; expected 0 or more, below 1")
+        if seed is None or not 0 <= seed < 1 << 63:
+            raise BadInput(f"seed {self.seed!r}; expected a whole number from 0 to 2**63 - 1")
+        object.__setattr__(self, "seed", seed)
         if chosen.keep.keeps_frames and self.budget is None:
             raise BadInput(
                 f"how much may {chosen.name!r} keep of a task? Give budget=1000 (frames), "
@@ -112,7 +117,7 @@ class Replay:
         """The budget as one value; of no meaning for a method that keeps nothing."""
         if isinstance(self.budget, Budget):
             return self.budget
-        return Budget() if self.budget is None else Budget.per_task(self.budget)
+        return Budget() if self.budget is None else Budget.given(self.budget)
 
     @property
     def image_codec(self) -> ImageCodec:
@@ -135,16 +140,13 @@ class Replay:
         """
         check_probe(self.rules, self.probe, self.policy)
         ranks = Ranks.found(self.rank, self.world_size)
-        task = Task(name=name or slug(instruction), instruction=instruction)
+        task = named_task(instruction, name)
         store = self._open(ranks)
         self._check_new(store, task)
         recording = read_recording(demos, task=task.name, columns=self.columns, layout=self.layout)
         prepared = self._prepared(task, recording, store)
         choice = self._choice(prepared, recording)
-        # Chosen now, so that a budget that cannot be met is refused before hours of training.
-        chosen = choice(store).new.buckets
-        if chosen:
-            store.encoded_size(choice.sample_of(chosen[0].frames[0]), self.image_codec)
+        choice.check(store)
         penalised = self._penalised(task, recording, store)
         probe = StoredFrameProbe(
             store=store, losses=self.probe, penalised=penalised, num_steps=self.steps_per_task
