@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from phaser.memory.index_segments import INDEX, Segment, is_full, read_segment, seal
+from phaser.memory.index_segments import INDEX, Segment, is_full, read_segments, seal
 from phaser.memory.manifest import (
     VERSION,
     Manifest,
@@ -90,8 +90,8 @@ def _changed_segments(
     """Segments without and with the changes; those that hold no changed task stay as they are."""
     now: list[Segment] = []
     old: list[Segment] = []
-    for segment in manifest.segments:
-        tasks = read_segment(manifest.folder, segment)
+    read = read_segments(manifest.folder, manifest.segments)
+    for segment, tasks in zip(manifest.segments, read, strict=True):
         if not any(task.name in changed for task in tasks):
             now.append(segment)
             continue

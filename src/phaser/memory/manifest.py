@@ -14,12 +14,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.files import write_text
-from phaser.memory.index_segments import Segment, parsed_segment, read_segment, segment_line
+from phaser.memory.index_segments import Segment, parsed_segment, read_segments, segment_line
 from phaser.memory.stored_task import StoredTask, stored_task, task_line
 from phaser.memory.tensor_file import open_regular
 
@@ -77,8 +78,8 @@ class Manifest:
     def tasks(self) -> tuple[StoredTask, ...]:
         """All tasks, oldest first; sealed entries are read when they are first asked for."""
         if not self._loaded:
-            sealed = [task for one in self.segments for task in read_segment(self.folder, one)]
-            self._loaded.append((*sealed, *self.tail))
+            sealed = read_segments(self.folder, self.segments)
+            self._loaded.append((*chain.from_iterable(sealed), *self.tail))
         return self._loaded[0]
 
     @property

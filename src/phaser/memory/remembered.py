@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from phaser.core.buckets import BucketBlock
@@ -13,12 +13,18 @@ from phaser.memory.store_files import TASKS
 from phaser.memory.stored_task import StoredTask
 
 REMEMBERED_FOLDERS = 16
-REMEMBERED_SHARDS = 1 << 17
-"""Shards whose buckets are remembered: some kilobytes each."""
 
-_BLOCKS: OrderedDict[tuple[str, str], BucketBlock] = OrderedDict()
-_LAST: dict[str, tuple[list[str], Memory]] = {}
-"""By folder the shards of the last memory that was asked for, and that memory."""
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Remembered:
+    """The last memory that was asked for in a folder, and its shards in order."""
+
+    blocks: dict[str, BucketBlock]
+    memory: Memory
+
+
+_LAST: dict[str, _Remembered] = {}
+"""By folder; shards that a memory does not hold any more are forgotten with the next one."""
 
 
 def open_shard(folder: Path, task: StoredTask) -> Shard:
@@ -28,23 +34,16 @@ def open_shard(folder: Path, task: StoredTask) -> Shard:
 
 def remembered_memory(folder: Path, tasks: Sequence[StoredTask]) -> Memory:
     """The buckets of all shards; a memory that only grew since it was last read is extended."""
-    shards = [task.shard for task in tasks]
-    known, memory = _LAST.get(str(folder), ([], Memory()))
-    if shards[: len(known)] != known:
-        known, memory = [], Memory()
-    for task in tasks[len(known) :]:
-        memory = memory.with_block(_block(folder, task))
+    last = _LAST.get(str(folder)) or _Remembered(blocks={}, memory=Memory())
+    known = list(last.blocks)
+    grown = [task.shard for task in tasks[: len(known)]] == known
+    memory = last.memory if grown else Memory()
+    blocks = dict(last.blocks) if grown else {}
+    for task in tasks[len(blocks) :]:
+        block = last.blocks.get(task.shard) or BucketBlock.of(open_shard(folder, task).buckets())
+        blocks[task.shard] = block
+        memory = memory.with_block(block)
     if len(_LAST) >= REMEMBERED_FOLDERS:
         _LAST.clear()
-    _LAST[str(folder)] = (shards, memory)
+    _LAST[str(folder)] = _Remembered(blocks=blocks, memory=memory)
     return memory
-
-
-def _block(folder: Path, task: StoredTask) -> BucketBlock:
-    key = (str(folder), task.shard)
-    found = _BLOCKS.get(key)
-    if found is None:
-        found = _BLOCKS[key] = BucketBlock.of(open_shard(folder, task).buckets())
-        while len(_BLOCKS) > REMEMBERED_SHARDS:
-            _BLOCKS.popitem(last=False)
-    return found

@@ -27,6 +27,7 @@ from phaser.memory.codecs import ImageCodec
 from phaser.memory.commit import committed, taken_back
 from phaser.memory.index_segments import INDEX
 from phaser.memory.manifest import MANIFEST, Manifest, Removal, as_json, read_manifest
+from phaser.memory.orphans import orphans_of
 from phaser.memory.remembered import open_shard, remembered_memory
 from phaser.memory.rule_state import Arrays, read_state, write_state
 from phaser.memory.sample import Addition, NewTask, Sample
@@ -251,9 +252,10 @@ class Store:
             now = Store(self.path, manifest)
             old = now._task(task)
             check_shard_file(self.path, old, whole=True)
+            removed = [Removal(file=f"{TASKS}/{old.shard}", erase=True)]
+            removed += orphans_of(self.path, manifest, task)
             rest = None if episode is None else without_episode(now.shard(task), episode)
-            removal = Removal(file=f"{TASKS}/{old.shard}", erase=True)
-            done = committed(manifest, changed={task: rest}, removed=[removal])
+            done = committed(manifest, changed={task: rest}, removed=removed)
             clear_removed(self.path, done)
         return Forgotten(
             store=Store.open(self.path),
