@@ -1,6 +1,6 @@
 # The two commands a newcomer types: make demo, make test. Both set up .venv first, once.
 .DEFAULT_GOAL := help
-.PHONY: help setup libero demo test check bench docs clean
+.PHONY: help setup libero demo test check bench soak docs clean
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
@@ -21,6 +21,7 @@ help:
 	@echo "make test    run all tests"
 	@echo "make check   lint, format, types, layers"
 	@echo "make bench   speed and memory"
+	@echo "make soak    the memory under kills, full disks and two writers, for an hour"
 	@echo "make docs    build the documentation into site/"
 	@echo "make clean   remove .venv"
 
@@ -59,6 +60,10 @@ check: setup
 
 bench: setup
 	@$(BIN)/python -m benchmarks
+
+# SOAK="--minutes 10 --seed 7" for less, or to repeat one.
+soak: setup
+	@OMP_NUM_THREADS=1 $(BIN)/python scripts/soak.py $(SOAK)
 
 docs: setup
 	@$(PIP) --editable '.[docs]'

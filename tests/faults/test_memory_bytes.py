@@ -25,8 +25,8 @@ def broken_file(folder: Path) -> str:
     return str(caught.value)
 
 
-def test_every_flipped_byte_is_noticed_and_its_file_named(folder: Path) -> None:
-    rng = np.random.default_rng(0)
+def test_every_flipped_byte_is_noticed_and_its_file_named(folder: Path, fault_seed: int) -> None:
+    rng = np.random.default_rng(fault_seed)
     files = contents(folder)
     assert len(files) == 3
     for name, content in files.items():

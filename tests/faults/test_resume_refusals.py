@@ -159,10 +159,12 @@ def test_a_second_process_on_one_folder_is_refused(half, cache):
         "checkpoints/unfinished-01-0000002.safetensors",
     ],
 )
-def test_any_flipped_byte_of_a_checkpoint_is_noticed_and_the_file_named(half, cache, name):
+def test_any_flipped_byte_of_a_checkpoint_is_noticed_and_the_file_named(
+    half, cache, name, fault_seed
+):
     path = half / name
     whole = path.read_bytes()
-    for where in np.random.default_rng(0).choice(len(whole), 12, replace=False):
+    for where in np.random.default_rng(fault_seed).choice(len(whole), 12, replace=False):
         broken = bytearray(whole)
         broken[where] ^= 1 << int(where) % 8
         path.write_bytes(bytes(broken))

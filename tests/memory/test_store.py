@@ -134,7 +134,7 @@ def test_frames_of_one_task_must_look_alike(tmp_path: Path) -> None:
         wide = ref == frames[3]
         return {"state": np.zeros(7, np.float64 if wide else np.float32), "text": "x"}
 
-    with pytest.raises(BadInput, match=r"differs from .* at state: .*float64.* instead of"):
+    with pytest.raises(BadInput, match=r"differs from .* at 'state': .*float64.* instead of"):
         store.add(replace(new_task(), sample_of=changing), ImageCodec())
     assert Store.open(tmp_path / "memory").tasks == ()
     assert not list((tmp_path / "memory/tasks").iterdir())

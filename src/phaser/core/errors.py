@@ -38,6 +38,10 @@ class CannotWrite(PhaserError):
     """A folder that is read-only, or a disk that is full."""
 
 
+class NotKept(PhaserError):
+    """A task that was learnt, but whose frames could not be stored."""
+
+
 class UnknownName(BadInput):
     """A method, task, preset or suite that does not exist; names the nearest that do."""
 

@@ -166,6 +166,11 @@ class Sampler(Protocol):
         """The frames of a step; none while the memory is empty."""
         ...
 
+    def next_distinct(self, count: int, step: int) -> Sequence[FrameRef]:
+        """The frames of a step, none of them twice where the memory holds enough and the rule
+        can tell; what several processes that train together share among them."""
+        return self.next(count, step)
+
     def weights(self) -> Float[np.ndarray, "buckets"]:
         """How likely a draw comes from each bucket, over the task so far."""
         ...

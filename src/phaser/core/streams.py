@@ -30,6 +30,11 @@ class Stream:
 
     def uniforms(self, count: int, *, step: int) -> Float[np.ndarray, "count"]:
         """What `at_step(step).random(count)` gives, without the cost of making a generator."""
+        return self.moved_to(step).random(count)
+
+    def moved_to(self, step: int) -> np.random.Generator:
+        """The thread's own generator at this step, as `at_step` gives a new one; whoever asks
+        next, of whatever stream, moves it away."""
         # Plain numbers where numpy's own state has arrays: it reads them one by one, these faster.
         state: Any = {
             "bit_generator": "Philox",
@@ -40,7 +45,7 @@ class Stream:
             "uinteger": 0,
         }
         _REUSED.philox.state = state
-        return _REUSED.generator.random(count)
+        return _REUSED.generator
 
     def integer(self) -> int:
         """A seed below 2**63 for libraries that keep their own generator."""

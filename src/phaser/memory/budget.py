@@ -12,6 +12,7 @@ from typing import Literal, get_args
 
 from phaser.core.errors import BadInput
 from phaser.core.memory import Bucket, Memory, PreparedTask
+from phaser.core.numbers import as_whole
 from phaser.core.ports import Keep, SizeOf
 from phaser.core.streams import Stream
 from phaser.memory.byte_budget import within_bytes
@@ -51,12 +52,7 @@ class Budget:
             if value not in get_args(known):
                 raise BadInput(f"{name} {value!r}; expected one of {', '.join(get_args(known))}")
         for name in ("amount", "floor"):
-            value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise BadInput(
-                    f"a budget with {name} {value!r}; expected a whole number of at least 1 "
-                    "(the method `sequential` keeps nothing)"
-                )
+            object.__setattr__(self, name, _whole(name, getattr(self, name)))
         if (self.unit, self.per) == ("bytes", "phase"):
             raise BadInput("a budget in bytes per phase; give bytes per task or in total")
 
@@ -64,6 +60,11 @@ class Budget:
     def per_task(cls, frames: int) -> Budget:
         """So many frames of every task."""
         return cls(amount=frames)
+
+    @classmethod
+    def given(cls, frames: object) -> Budget:
+        """So many frames of every task, whatever kind of number a user gives."""
+        return cls(amount=_whole("amount", frames))
 
     @classmethod
     def per_phase(cls, frames: int) -> Budget:
@@ -195,6 +196,16 @@ def _within_total_bytes(
 
     fitting = within_bytes(budget_bytes, select, size_of, max(most))
     return list(Memory(tuple(fitting)).by_task().values())
+
+
+def _whole(name: str, value: object) -> int:
+    whole = as_whole(value)
+    if whole is None or not 1 <= whole < 1 << 63:
+        raise BadInput(
+            f"a budget with {name} {value!r}; expected a whole number of at least 1 and below "
+            "2**63 (the method `sequential` keeps nothing)"
+        )
+    return whole
 
 
 def _required(size_of: SizeOf | None) -> SizeOf:

@@ -76,6 +76,18 @@ class ImageCodec:
         """Bytes of an image of 1 or 3 channels; a lossless codec is held to its word."""
         self._check_supported()
         image = Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels)
+        try:
+            content = self._encoded(image)
+        except (ValueError, OSError) as error:
+            raise BadInput(
+                f"the codec {self} cannot hold an image of {pixels.shape[0]} x {pixels.shape[1]} "
+                f"pixels ({error}); use codec 'png' or 'raw'"
+            ) from error
+        if self.lossless and not np.array_equal(self.decode(content, pixels.shape, "it"), pixels):
+            raise BadInput(f"the codec {self} does not give these pixels back; use codec 'raw'")
+        return content
+
+    def _encoded(self, image: Image.Image) -> bytes:
         stream = io.BytesIO()
         if self.name == "png":
             image.save(stream, "PNG", compress_level=PNG_LEVEL)
@@ -97,10 +109,7 @@ class ImageCodec:
             image.convert("RGB").save(
                 stream, "WEBP", lossless=lossless, quality=effort, method=WEBP_METHOD
             )
-        content = stream.getvalue()
-        if self.lossless and not np.array_equal(self.decode(content, pixels.shape, "it"), pixels):
-            raise BadInput(f"the codec {self} does not give these pixels back; use codec 'raw'")
-        return content
+        return stream.getvalue()
 
     def decode(
         self, content: bytes, shape: tuple[int, ...], where: str

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
-from phaser.memory.index_segments import INDEX, Segment, is_full, read_segment, seal
+from phaser.memory.index_segments import INDEX, Segment, is_full, read_segments, seal
 from phaser.memory.manifest import (
     VERSION,
     Manifest,
     Removal,
     StoredState,
+    read_manifest,
     write_manifest,
 )
+from phaser.memory.store_files import TASKS
 from phaser.memory.stored_task import StoredTask
 
 Changes = Mapping[str, StoredTask | None]
@@ -62,6 +66,19 @@ def committed(
     return now
 
 
+@contextmanager
+def taken_back(folder: Path, written: Sequence[StoredTask]) -> Iterator[None]:
+    """Remove the shards of this write again where it fails before the commit: a full disk."""
+    try:
+        yield
+    except BaseException:
+        named = {task.shard for task in read_manifest(folder).tasks}
+        for task in written:
+            if task.shard not in named:
+                (folder / TASKS / task.shard).unlink(missing_ok=True)
+        raise
+
+
 def _changed(tasks: Sequence[StoredTask], changed: Changes) -> tuple[StoredTask, ...]:
     found = (changed.get(task.name, task) for task in tasks)
     return tuple(task for task in found if task is not None)
@@ -73,8 +90,8 @@ def _changed_segments(
     """Segments without and with the changes; those that hold no changed task stay as they are."""
     now: list[Segment] = []
     old: list[Segment] = []
-    for segment in manifest.segments:
-        tasks = read_segment(manifest.folder, segment)
+    read = read_segments(manifest.folder, manifest.segments)
+    for segment, tasks in zip(manifest.segments, read, strict=True):
         if not any(task.name in changed for task in tasks):
             now.append(segment)
             continue

@@ -57,6 +57,12 @@ def parsed_segment(entry: Any) -> Segment:
     return Segment(**entry)
 
 
+@lru_cache(maxsize=1 << 14)
+def segment_line(segment: Segment) -> str:
+    """The one form of a segment in a manifest; a manifest writes the same ones every time."""
+    return json.dumps(segment.fields(), sort_keys=True, allow_nan=False)
+
+
 def is_full(tail: Sequence[StoredTask]) -> bool:
     """True when the newest entries should be sealed."""
     if len(tail) > TASKS_PER_SEGMENT:
@@ -85,19 +91,27 @@ def seal(folder: Path, tasks: Sequence[StoredTask]) -> Segment:
     return segment
 
 
-def read_segment(folder: Path, segment: Segment) -> tuple[StoredTask, ...]:
-    """The tasks of a segment, if every byte of it is as it was written."""
-    return _read(str(folder / INDEX / segment.file), segment)
+REMEMBERED_FOLDERS = 16
+_LAST: dict[str, dict[Segment, tuple[StoredTask, ...]]] = {}
+"""By folder the segments that were read last; a segment never changes."""
 
 
-def check_segment(folder: Path, segment: Segment) -> None:
+def read_segments(folder: Path, segments: Sequence[Segment]) -> list[tuple[StoredTask, ...]]:
+    """The tasks of all segments of a memory, if every byte is as it was written.
+
+    What was read before is remembered as long as it is asked for.
+    """
+    known = _LAST.get(str(folder), {})
+    now = {one: known.get(one) or check_segment(folder, one) for one in segments}
+    if len(_LAST) >= REMEMBERED_FOLDERS:
+        _LAST.clear()
+    _LAST[str(folder)] = now
+    return list(now.values())
+
+
+def check_segment(folder: Path, segment: Segment) -> tuple[StoredTask, ...]:
     """Read a segment from the disk, whatever was read before."""
-    _read.__wrapped__(str(folder / INDEX / segment.file), segment)
-
-
-@lru_cache(maxsize=4096)
-def _read(place: str, segment: Segment) -> tuple[StoredTask, ...]:
-    path = Path(place)
+    path = folder / INDEX / segment.file
     with os.fdopen(open_regular(path), "rb") as stream:
         raw = stream.read(segment.num_bytes + 1)
     if len(raw) != segment.num_bytes or hashlib.sha256(raw).hexdigest() != segment.sha256:

@@ -14,12 +14,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.files import write_text
-from phaser.memory.index_segments import Segment, parsed_segment, read_segment
+from phaser.memory.index_segments import Segment, parsed_segment, read_segments, segment_line
 from phaser.memory.stored_task import StoredTask, stored_task, task_line
 from phaser.memory.tensor_file import open_regular
 
@@ -77,8 +78,8 @@ class Manifest:
     def tasks(self) -> tuple[StoredTask, ...]:
         """All tasks, oldest first; sealed entries are read when they are first asked for."""
         if not self._loaded:
-            sealed = [task for one in self.segments for task in read_segment(self.folder, one)]
-            self._loaded.append((*sealed, *self.tail))
+            sealed = read_segments(self.folder, self.segments)
+            self._loaded.append((*chain.from_iterable(sealed), *self.tail))
         return self._loaded[0]
 
     @property
@@ -96,13 +97,16 @@ class Manifest:
         sealed = sum(one.shard_bytes for one in self.segments)
         return sealed + sum(task.num_bytes for task in self.tail)
 
-    def with_task(self, task: StoredTask) -> Manifest:
-        known = {one.name for one in self.tasks}
-        if task.name in known:
+    def check_new(self, name: str) -> None:
+        """Refuse the name of a task that is stored already."""
+        if any(task.name == name for task in self.tasks):
             raise BadInput(
-                f"{self.folder} already holds a task {task.name!r}; give this one another name, or "
+                f"{self.folder} already holds a task {name!r}; give this one another name, or "
                 "forget the stored one first"
             )
+
+    def with_task(self, task: StoredTask) -> Manifest:
+        """The manifest with a task more, whose name was checked."""
         return replace(self, tail=(*self.tail, task), next_number=self.next_number + 1, _loaded=[])
 
     def rows(self) -> list[dict[str, Any]]:
@@ -111,20 +115,13 @@ class Manifest:
 
     def text(self) -> str:
         """The one form of this manifest: a line per task, keys in order, its own hash inside."""
-        blank = self._text("")
-        return self._text(hashlib.sha256(blank.encode()).hexdigest())
-
-    def _text(self, checksum: str) -> str:
         lists = {
             "removed": [_line({"file": one.file, "erase": one.erase}) for one in self.removed],
-            "segments": [_line(one.fields()) for one in self.segments],
+            "segments": [segment_line(one) for one in self.segments],
             "tasks": [task_line(task) for task in self.tail],
         }
         state = self.state
         fields = {
-            "format": _line(FORMAT),
-            "version": _line(VERSION),
-            "checksum": _line(checksum),
             "about": _line(self.about),
             "next_number": _line(self.next_number),
             "state": _line(
@@ -134,7 +131,16 @@ class Manifest:
             ),
             **{name: "[\n" + ",\n".join(lines) + "\n]" for name, lines in lists.items()},
         }
-        return "{\n" + ",\n".join(f'"{key}": {value}' for key, value in fields.items()) + "\n}\n"
+        return _with_checksum(VERSION, fields)
+
+
+def as_json(about: Mapping[str, Any]) -> dict[str, Any]:
+    """The description of a memory, if JSON can hold it."""
+    try:
+        made: dict[str, Any] = json.loads(json.dumps(dict(about), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"a memory is described in plain JSON; found {about!r} ({error})") from error
+    return made
 
 
 def write_manifest(manifest: Manifest) -> None:
@@ -228,18 +234,16 @@ def _state(entry: Any) -> StoredState | None:
 def _written_again(manifest: Manifest) -> str:
     if manifest.version == VERSION:
         return manifest.text()
+    tasks = "[\n" + ",\n".join(task_line(task) for task in manifest.tail) + "\n]"
+    return _with_checksum(1, {"about": _line(manifest.about), "tasks": tasks})
 
-    def text(checksum: str) -> str:
-        fields = {
-            "format": _line(FORMAT),
-            "version": _line(1),
-            "checksum": _line(checksum),
-            "about": _line(manifest.about),
-            "tasks": "[\n" + ",\n".join(task_line(task) for task in manifest.tail) + "\n]",
-        }
-        return "{\n" + ",\n".join(f'"{key}": {value}' for key, value in fields.items()) + "\n}\n"
 
-    return text(hashlib.sha256(text("").encode()).hexdigest())
+def _with_checksum(version: int, fields: Mapping[str, str]) -> str:
+    """The text of a manifest, with the hash of itself in which the hash is left out."""
+    start = f'{{\n"format": {_line(FORMAT)},\n"version": {version},\n"checksum": '
+    end = ",\n" + ",\n".join(f'"{key}": {value}' for key, value in fields.items()) + "\n}\n"
+    checksum = hashlib.sha256(f'{start}""{end}'.encode()).hexdigest()
+    return f'{start}"{checksum}"{end}'
 
 
 def _line(value: Any) -> str:

@@ -7,7 +7,7 @@ A sample is a nest of dict, list and tuple. Its leaves are numpy arrays and scal
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -43,3 +43,14 @@ class NewTask:
     taken from the buckets where there are none."""
     source: Mapping[str, str]
     """Where the demonstrations came from, for people; text only."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Addition:
+    """A task that enters a memory, and older ones that give way to it."""
+
+    new: NewTask
+    shrunk: Mapping[str, Sequence[Bucket]] = field(default_factory=dict)
+    """By task, the buckets that stay of it."""
+    state: Mapping[str, np.ndarray] | None = None
+    """What the method's rules leave for the next task; None: as it was."""

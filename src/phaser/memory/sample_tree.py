@@ -37,6 +37,14 @@ class LeafKind:
     """torch's name of the type, for tensors."""
     dimensions: int = 0
 
+    def __str__(self) -> str:
+        """In words, for whoever is told that two leaves differ."""
+        if self.kind != "array":
+            return "bytes" if self.kind == "bytes" else "plain numbers, text or None"
+        names = {"numpy": "an array", "scalar": "a scalar", "tensor": "a tensor", "pil": "an image"}
+        of = f" of {self.tensor or self.dtype}"
+        return names.get(self.of, "an array") + of + f" in {self.dimensions} dimensions"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Leaf:
@@ -46,10 +54,13 @@ class Leaf:
     value: Any
 
 
-def split(sample: Sample) -> tuple[Node, list[Leaf]]:
-    """The structure of a sample and its leaves in order; refuses what cannot be stored."""
+def split(sample: Sample, like: Node | None = None) -> tuple[Node, list[Leaf]]:
+    """The structure of a sample and its leaves in order; refuses what cannot be stored.
+
+    like: another sample's structure; dicts with its keys are taken in its order.
+    """
     leaves: list[Leaf] = []
-    return _split(sample, leaves, path="", depth=0), leaves
+    return _split(sample, leaves, like or {}, path="", depth=0), leaves
 
 
 def join(node: Node, values: Sequence[Any]) -> Sample:
@@ -91,24 +102,38 @@ def from_array(kind: LeafKind, array: np.ndarray) -> Any:
     return Image.fromarray(array) if kind.of == "pil" else array
 
 
-def _split(value: Any, leaves: list[Leaf], *, path: str, depth: int) -> Node:
+def _split(value: Any, leaves: list[Leaf], like: Node, *, path: str, depth: int) -> Node:
     if depth > MAX_DEPTH:
         raise BadInput(f"a sample is nested deeper than {MAX_DEPTH} levels at {path}; flatten it")
     if type(value) is dict:
+        known = dict(like.get("dict", ()))
+        keys = known if known.keys() == value.keys() else value
         for key in value:
             if type(key) is not str:
                 raise BadInput(f"a sample has the key {key!r} at {path or 'its top'}; use text")
         return {
             "dict": [
-                [key, _split(one, leaves, path=f"{path}.{key}" if path else key, depth=depth + 1)]
-                for key, one in value.items()
+                [
+                    key,
+                    _split(
+                        value[key],
+                        leaves,
+                        known.get(key, {}),
+                        path=f"{path}.{key}" if path else key,
+                        depth=depth + 1,
+                    ),
+                ]
+                for key in keys
             ]
         }
     if type(value) is tuple or (type(value) is list and not _plain(value, depth)):
+        form = type(value).__name__
+        known_items = like.get(form, ())
+        alike = known_items if len(known_items) == len(value) else [{}] * len(value)
         return {
-            type(value).__name__: [
-                _split(one, leaves, path=f"{path}[{position}]", depth=depth + 1)
-                for position, one in enumerate(value)
+            form: [
+                _split(one, leaves, child, path=f"{path}[{position}]", depth=depth + 1)
+                for position, (one, child) in enumerate(zip(value, alike, strict=True))
             ]
         }
     leaves.append(_leaf(value, path or "the sample"))

@@ -20,7 +20,8 @@ from phaser.core.memory import Bucket
 from phaser.memory.codecs import ImageCodec
 from phaser.memory.leaf_writer import LeafWriter, Piece, encode, image_form
 from phaser.memory.sample import NewTask, Sample
-from phaser.memory.sample_tree import LeafKind, Node, leaf_paths, split
+from phaser.memory.sample_form import SampleForm, check_forms
+from phaser.memory.sample_tree import Node, split
 from phaser.memory.stored_task import StoredTask, check_texts
 from phaser.memory.tensor_file import header, in_writing_order, storable
 
@@ -39,6 +40,18 @@ def encoded_size(sample: Sample, codec: ImageCodec) -> int:
         stacked = leaf.kind.kind == "array" and form is None
         total += encode(leaf, codec, form).num_bytes(stacked=stacked)
     return total
+
+
+def check_storable(new: NewTask, codec: ImageCodec) -> None:
+    """Refuse all of a task that `write_task` would refuse, before anything is learnt or written.
+
+    Every frame is looked at; one is encoded.
+    """
+    check_buckets(new)
+    certificate_rows(new)
+    _prototype_pieces(new.buckets)
+    check_forms(new)
+    encoded_size(new.sample_of(new.buckets[0].frames[0]), codec)
 
 
 def write_task(folder: Path, stem: str, new: NewTask, codec: ImageCodec) -> StoredTask:
@@ -157,8 +170,8 @@ def check_buckets(new: NewTask) -> None:
         in_range = -(1 << 63) <= ref.demo < 1 << 63 and 0 <= ref.frame < 1 << 31
         if ref.task != name or not in_range:
             raise BadInput(
-                f"task {name!r} cannot keep {ref}; expected an episode of at most 64 bits and a "
-                "frame number below 2**31"
+                f"task {name!r} cannot keep frame {ref.frame} of episode {ref.demo}; expected "
+                "an episode number of 64 bits and a frame number below 2**31"
             )
         if (ref.demo, ref.frame) in seen:
             raise BadInput(f"task {name!r} keeps frame {ref.frame} of episode {ref.demo} twice")
@@ -168,37 +181,16 @@ def check_buckets(new: NewTask) -> None:
 def _spool(
     refs: Sequence[FrameRef], new: NewTask, codec: ImageCodec, folder: Path, stack: ExitStack
 ) -> tuple[Node, list[LeafWriter]]:
-    node: Node = {}
-    kinds: list[LeafKind] = []
+    form: SampleForm | None = None
     writers: list[LeafWriter] = []
-    for position, ref in enumerate(refs):
-        found, leaves = split(new.sample_of(ref))
-        if position == 0:
-            node = found
-            writers = [LeafWriter(leaf, codec, folder, stack) for leaf in leaves]
-            kinds = [leaf.kind for leaf in leaves]
-        now = [leaf.kind for leaf in leaves]
-        if found != node or now != kinds:
-            raise BadInput(_difference(refs[0], ref, (node, kinds), (found, now)))
+    for ref in refs:
+        sample = new.sample_of(ref)
+        form = form or SampleForm.of(ref, sample)
+        leaves = form.leaves(ref, sample)
+        writers = writers or [LeafWriter(leaf, codec, folder, stack) for leaf in leaves]
         for writer, leaf in zip(writers, leaves, strict=True):
             writer.add(leaf)
-    return node, writers
-
-
-def _difference(
-    first: FrameRef,
-    ref: FrameRef,
-    expected: tuple[Node, Sequence[LeafKind]],
-    found: tuple[Node, Sequence[LeafKind]],
-) -> str:
-    before, after = (
-        dict(zip(leaf_paths(node), kinds, strict=True)) for node, kinds in (expected, found)
-    )
-    path = next((p for p in {**before, **after} if before.get(p) != after.get(p)), "its nesting")
-    return (
-        f"{ref} differs from {first} at {path}: {after.get(path, 'not there')} instead of "
-        f"{before.get(path, 'nothing')}; all frames of a task need the same keys and types"
-    )
+    return ({} if form is None else form.node), writers
 
 
 def _ref_pieces(refs: Sequence[FrameRef], buckets: Sequence[Bucket]) -> dict[str, Piece]:
@@ -223,6 +215,11 @@ def _prototype_pieces(buckets: Sequence[Bucket]) -> dict[str, Piece]:
             raise BadInput(
                 f"task {buckets[0].phase.task!r} has {part} prototypes of several shapes or types "
                 f"({sorted(str(one) for one in alike)}); expected one vector type for all phases"
+            )
+        if not np.isfinite(np.stack(rows)).all():
+            raise BadInput(
+                f"task {buckets[0].phase.task!r} has {part} prototypes with NaN or infinity; "
+                "expected finite numbers in actions and encoders"
             )
         pieces[f"prototype.{part}"] = Piece.of(np.stack(rows))
     return pieces

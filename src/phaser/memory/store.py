@@ -7,11 +7,10 @@ threads, in forked workers, and in spawned ones, which open the folder themselve
 
 from __future__ import annotations
 
-import json
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,40 +18,39 @@ from typing import Any
 
 import numpy as np
 
-from phaser.core.buckets import BucketBlock
 from phaser.core.demonstration import FrameRef
-from phaser.core.errors import BadInput, BrokenFile, UnknownName
+from phaser.core.errors import BadInput, BrokenFile, CannotWrite, UnknownName
 from phaser.core.locks import exclusive
-from phaser.core.memory import Bucket, Memory
+from phaser.core.memory import Memory
 from phaser.memory.certificate import certificate
 from phaser.memory.codecs import ImageCodec
-from phaser.memory.commit import committed
-from phaser.memory.index_segments import INDEX, check_segment
-from phaser.memory.manifest import MANIFEST, Manifest, Removal, read_manifest
+from phaser.memory.commit import committed, taken_back
+from phaser.memory.index_segments import INDEX
+from phaser.memory.manifest import MANIFEST, Manifest, Removal, as_json, read_manifest
+from phaser.memory.orphans import orphans_of
+from phaser.memory.remembered import open_shard, remembered_memory
 from phaser.memory.rule_state import Arrays, read_state, write_state
-from phaser.memory.sample import NewTask, Sample
+from phaser.memory.sample import Addition, NewTask, Sample
 from phaser.memory.shard import Shard
 from phaser.memory.shard_rows import with_buckets, without_episode
-from phaser.memory.shard_writer import encoded_size, write_task
+from phaser.memory.shard_writer import check_storable, encoded_size, write_task
 from phaser.memory.store_files import (
     TASKS,
     check_empty,
-    check_file,
     check_own_folders,
     check_shard_file,
     clear,
+    clear_removed,
     leftovers,
     new_stem,
 )
 from phaser.memory.stored_task import StoredTask
+from phaser.memory.verifying import check_named_file
 
 __all__ = ["Addition", "Forgotten", "NewTask", "Store"]
 
 OPEN_SHARDS = 256
 """Shards whose map stays open; the system allows some ten thousand maps per process."""
-REMEMBERED_FOLDERS = 16
-REMEMBERED_SHARDS = 1 << 17
-"""Shards whose buckets are remembered: some kilobytes each."""
 WAIT_S = 600.0
 """How long a writer waits for another one to finish."""
 
@@ -75,17 +73,6 @@ class Forgotten:
     """The shard that holds the rest of the task, if there is a rest."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Addition:
-    """A task that enters a memory, and older ones that give way to it."""
-
-    new: NewTask
-    shrunk: Mapping[str, Sequence[Bucket]] = field(default_factory=dict)
-    """By task, the buckets that stay of it."""
-    state: Arrays | None = None
-    """What the method's rules leave for the next task; None: as it was."""
-
-
 @dataclass(frozen=True, eq=False)
 class Store:
     """One state of a memory folder."""
@@ -102,7 +89,7 @@ class Store:
             raise BadInput(f"{path} is a file; a memory needs a folder of its own")
         with _alone(path):
             check_empty(path)
-            committed(Manifest(folder=path, about=_as_json(about)))
+            committed(Manifest(folder=path, about=as_json(about)))
         return cls.open(path)
 
     @classmethod
@@ -144,7 +131,7 @@ class Store:
     @cached_property
     def memory(self) -> Memory:
         """All buckets with their prototypes; frames are references, made when asked for."""
-        return _memory(str(self.path), self.tasks)
+        return remembered_memory(self.path, self.tasks)
 
     def files(self) -> list[str]:
         """Every file that belongs to this state, relative to the folder."""
@@ -164,7 +151,7 @@ class Store:
     def shard(self, task: str) -> Shard:
         """The open shard of a task; the ones used last stay mapped."""
         if task not in self._shards:
-            self._shards[task] = _open(str(self.path), self._task(task))
+            self._shards[task] = open_shard(self.path, self._task(task))
             while len(self._shards) > OPEN_SHARDS:
                 self._shards.popitem(last=False)
         self._shards.move_to_end(task)
@@ -174,9 +161,7 @@ class Store:
         """The samples of these frames, in this order; a frame may be asked for twice."""
         refs = list(refs)
         samples: list[Sample] = [None] * len(refs)
-        for task, places in _by_task(refs).items():
-            shard = self.shard(task)
-            rows = _rows(shard, [refs[place] for place in places])
+        for places, shard, rows in self._rows(refs):
             for place, sample in zip(places, shard.samples(rows.tolist()), strict=True):
                 samples[place] = sample
         return samples
@@ -185,11 +170,9 @@ class Store:
         """Encoded bytes of stored frames."""
         refs = list(refs)
         found: dict[FrameRef, int] = {}
-        for task, places in _by_task(refs).items():
-            shard = self.shard(task)
-            own = [refs[place] for place in places]
-            sizes = shard.row_bytes()[_rows(shard, own)]
-            found |= zip(own, sizes.tolist(), strict=True)
+        for places, shard, rows in self._rows(refs):
+            sizes = shard.row_bytes()[rows].tolist()
+            found |= zip((refs[place] for place in places), sizes, strict=True)
         return found
 
     def add(self, new: NewTask, codec: ImageCodec) -> Store:
@@ -213,25 +196,27 @@ class Store:
             clear(self.path, manifest)
             now = Store(self.path, manifest)
             addition = plan(now)
-            if addition.new.task.name in {task.name for task in manifest.tasks}:
-                raise BadInput(
-                    f"{self.path} already holds a task {addition.new.task.name!r}; "
-                    "give this one another name, or forget the stored one first"
-                )
+            manifest.check_new(addition.new.task.name)
+            for name in addition.shrunk:
+                # Whole, or damaged rows would be copied under a new hash.
+                check_shard_file(self.path, now._task(name), whole=True)
             changed = {
                 name: with_buckets(now.shard(name), buckets)
                 for name, buckets in addition.shrunk.items()
             }
             stem = new_stem(manifest, addition.new.task.name)
             task = write_task(self.path / TASKS, stem, addition.new, codec)
-            with _taken_back(self.path, [task, *changed.values()]):
+            with taken_back(self.path, [task, *changed.values()]):
                 state = None if addition.state is None else write_state(self.path, addition.state)
                 gone = [
                     Removal(file=f"{TASKS}/{now._task(name).shard}", erase=False)
                     for name in changed
                 ]
                 done = committed(manifest, new=task, changed=changed, removed=gone, state=state)
-            clear(self.path, done)
+            with suppress(CannotWrite):
+                # The task is in; what gave way is named in the manifest, and the next writer
+                # removes what could not be removed now.
+                clear_removed(self.path, done)
         return Store.open(self.path)
 
     def put_state(self, arrays: Arrays) -> Store:
@@ -239,7 +224,7 @@ class Store:
         with _alone(self.path):
             manifest = read_manifest(self.path)
             clear(self.path, manifest)
-            clear(self.path, committed(manifest, state=write_state(self.path, arrays)))
+            clear_removed(self.path, committed(manifest, state=write_state(self.path, arrays)))
         return Store.open(self.path)
 
     def state(self) -> dict[str, np.ndarray]:
@@ -254,18 +239,7 @@ class Store:
 
     def verify_file(self, name: str) -> None:
         """Read every byte of one of `files()`; BrokenFile says what is not as it was written."""
-        folder, _, rest = name.partition("/")
-        if name == MANIFEST:
-            read_manifest(self.path)
-        elif folder == INDEX:
-            (segment,) = (one for one in self.manifest.segments if one.file == rest)
-            check_segment(self.path, segment)
-        elif (state := self.manifest.state) is not None and name == state.file:
-            check_file(self.path / name, state.num_bytes, state.sha256)
-        else:
-            (task,) = (one for one in self.tasks if one.shard == rest)
-            check_shard_file(self.path, task, whole=True)
-            Shard.open(self.path / name, task).samples([0])
+        check_named_file(self.path, self.manifest, name)
 
     def forget(self, *, task: str, episode: int | None = None) -> Forgotten:
         """Remove a task, or one episode of it, so that its bytes are in no file of the folder.
@@ -278,10 +252,11 @@ class Store:
             now = Store(self.path, manifest)
             old = now._task(task)
             check_shard_file(self.path, old, whole=True)
+            removed = [Removal(file=f"{TASKS}/{old.shard}", erase=True)]
+            removed += orphans_of(self.path, manifest, task)
             rest = None if episode is None else without_episode(now.shard(task), episode)
-            removal = Removal(file=f"{TASKS}/{old.shard}", erase=True)
-            done = committed(manifest, changed={task: rest}, removed=[removal])
-            clear(self.path, done)
+            done = committed(manifest, changed={task: rest}, removed=removed)
+            clear_removed(self.path, done)
         return Forgotten(
             store=Store.open(self.path),
             task=task,
@@ -296,6 +271,20 @@ class Store:
     encoded_size = staticmethod(encoded_size)
     """Bytes that one more frame like this sample takes, for a budget in bytes."""
 
+    check_storable = staticmethod(check_storable)
+    """Refuses what `add` would refuse of a task, and writes nothing."""
+
+    def _rows(self, refs: Sequence[FrameRef]) -> Iterator[tuple[list[int], Shard, np.ndarray]]:
+        """Shard by shard: the places among these frames that it holds, and their rows in it."""
+        by_task: dict[str, list[int]] = {}
+        for place, ref in enumerate(refs):
+            by_task.setdefault(ref.task, []).append(place)
+        for task, places in by_task.items():
+            shard = self.shard(task)
+            demos = np.array([refs[place].demo for place in places], np.int64)
+            frames = np.array([refs[place].frame for place in places], np.int64)
+            yield places, shard, shard.rows(demos, frames)
+
     def _task(self, name: str) -> StoredTask:
         for task in self.tasks:
             if task.name == name:
@@ -306,77 +295,5 @@ class Store:
         return Store, (self.path, replace(self.manifest, _loaded=[]))
 
 
-@contextmanager
-def _taken_back(path: Path, written: Sequence[StoredTask]) -> Iterator[None]:
-    """Remove the shards of this write again where it fails before the commit: a full disk."""
-    try:
-        yield
-    except BaseException:
-        named = {task.shard for task in read_manifest(path).tasks}
-        for task in written:
-            if task.shard not in named:
-                (path / TASKS / task.shard).unlink(missing_ok=True)
-        raise
-
-
 def _alone(path: Path, waiting: Callable[[str], None] | None = None) -> Any:
     return exclusive(path / ".lock", what="the memory", wait_s=WAIT_S, waiting=waiting)
-
-
-def _open(folder: str, task: StoredTask) -> Shard:
-    return Shard.open(Path(folder) / TASKS / task.shard, task)
-
-
-_BLOCKS: OrderedDict[tuple[str, str], BucketBlock] = OrderedDict()
-"""Buckets of the shards that this process has read; a shard never changes."""
-
-
-_LAST: dict[str, tuple[list[str], Memory]] = {}
-"""By folder the shards of the last memory that was asked for, and that memory."""
-
-
-def _memory(folder: str, tasks: Sequence[StoredTask]) -> Memory:
-    """The buckets of all shards; a memory that only grew since it was last read is extended."""
-    shards = [task.shard for task in tasks]
-    known, memory = _LAST.get(folder, ([], Memory()))
-    if shards[: len(known)] != known:
-        known, memory = [], Memory()
-    for task in tasks[len(known) :]:
-        memory = memory.with_block(_block(folder, task))
-    if len(_LAST) >= REMEMBERED_FOLDERS:
-        _LAST.clear()
-    _LAST[folder] = (shards, memory)
-    return memory
-
-
-def _block(folder: str, task: StoredTask) -> BucketBlock:
-    """The buckets of a shard, read once per process."""
-    key = (folder, task.shard)
-    found = _BLOCKS.get(key)
-    if found is None:
-        found = _BLOCKS[key] = BucketBlock.of(_open(folder, task).buckets())
-        while len(_BLOCKS) > REMEMBERED_SHARDS:
-            _BLOCKS.popitem(last=False)
-    return found
-
-
-def _by_task(refs: Sequence[FrameRef]) -> dict[str, list[int]]:
-    places: dict[str, list[int]] = {}
-    for place, ref in enumerate(refs):
-        places.setdefault(ref.task, []).append(place)
-    return places
-
-
-def _rows(shard: Shard, refs: Sequence[FrameRef]) -> np.ndarray:
-    return shard.rows(
-        np.array([ref.demo for ref in refs], np.int64),
-        np.array([ref.frame for ref in refs], np.int64),
-    )
-
-
-def _as_json(about: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        made: dict[str, Any] = json.loads(json.dumps(dict(about), allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise BadInput(f"a memory is described in plain JSON; found {about!r} ({error})") from error
-    return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import stat
 from pathlib import Path
 
 from phaser.core.errors import BadInput, BrokenFile
@@ -102,7 +103,7 @@ def leftovers(folder: Path, manifest: Manifest) -> list[Path]:
 def temporaries(folder: Path) -> list[Path]:
     """Files on their way that no process will finish, if nobody writes now."""
     places = [folder, *(folder / name for name in FOLDERS)]
-    return [path for place in places for path in _named(place, _TEMPORARY)]
+    return [path for place in places for path in _named(place, _TEMPORARY, start=".")]
 
 
 def clear(folder: Path, manifest: Manifest) -> None:
@@ -113,6 +114,11 @@ def clear(folder: Path, manifest: Manifest) -> None:
     """
     for path in temporaries(folder):
         erase(path)
+    clear_removed(folder, manifest)
+
+
+def clear_removed(folder: Path, manifest: Manifest) -> None:
+    """Remove what the manifest says is gone."""
     for one in manifest.removed:
         path = folder / one.file
         if not os.path.lexists(path):
@@ -137,14 +143,12 @@ def erase(path: Path) -> None:
         path.unlink()
 
 
-def _named(place: Path, pattern: re.Pattern[str]) -> list[Path]:
-    """Plain files of a folder whose names have this form."""
-    if not place.is_dir():
+def _named(place: Path, pattern: re.Pattern[str], *, start: str = "") -> list[Path]:
+    """Plain files of a folder whose names have this form, and begin so."""
+    try:
+        names = os.listdir(place)
+    except (FileNotFoundError, NotADirectoryError):
         return []
-    with os.scandir(place) as entries:
-        found = [
-            entry.name
-            for entry in entries
-            if pattern.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
-        ]
-    return [place / name for name in sorted(found)]
+    found = [name for name in names if name.startswith(start) and pattern.fullmatch(name)]
+    paths = [place / name for name in sorted(found)]
+    return [path for path in paths if stat.S_ISREG(path.lstat().st_mode)]

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from phaser.core.errors import BadInput
+from phaser.replay.about import slug
 from phaser.replay.filtered_steps import FilteredSteps
-from phaser.replay.replay import Replay, slug
+from phaser.replay.replay import Replay
 from phaser.replay.task import ReplayTask
 
 

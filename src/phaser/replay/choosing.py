@@ -55,6 +55,13 @@ class Choice:
             shrunk={name: stays[name] for name in kept.evicted},
         )
 
+    def check(self, store: Store) -> None:
+        """Choose now, so that a budget that cannot be met and samples that cannot be stored are
+        refused before hours of training; reads every chosen sample."""
+        new = self(store).new
+        if new.buckets:
+            store.check_storable(new, self.codec)
+
     def all_frames(self) -> list[FrameRef]:
         """Every frame that the task is learnt from."""
         return [ref for frames in frames_of_task(self.task) for ref in frames]

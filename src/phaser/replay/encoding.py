@@ -18,6 +18,7 @@ from phaser.encoders.table import LANGUAGE, VISION
 from phaser.replay.columns import Columns, say
 from phaser.replay.images import image_names, images_of
 from phaser.replay.recording import Recording
+from phaser.replay.tensors import as_array
 from phaser.routing.prototypes import prototypes
 
 FRAMES_PER_PHASE = 64
@@ -60,6 +61,11 @@ class Encoders:
                 images_of(recording.sample(ref), names, row=recording.row(ref)) for ref in refs
             ]
             sights.append(_sight(images, see))
+        if len({len(sight) for sight in sights}) > 1:
+            raise BadInput(
+                f"vision() gave vectors of the lengths {[len(sight) for sight in sights]} for the "
+                "phases of one task; expected one length"
+            )
         return tuple(replace(one, vision=sight) for one, sight in zip(blind, sights, strict=True))
 
     def features(self, recording: Recording, columns: Columns) -> FrameFeatures | None:
@@ -87,11 +93,10 @@ class Encoders:
 
     def _instruction(self, instruction: str) -> Float[np.ndarray, "language"]:
         embed = named_language(self.language) if isinstance(self.language, str) else self.language
-        vector = np.asarray(embed(instruction))
-        if vector.ndim != 1 or not np.isfinite(vector).all():
+        vector = _numbers(embed(instruction), "language()")
+        if vector.ndim != 1:
             raise BadInput(
-                f"language() gave shape {vector.shape} for one instruction; expected one vector "
-                "of finite numbers"
+                f"language() gave shape {vector.shape} for one instruction; expected one vector"
             )
         return vector
 
@@ -172,15 +177,24 @@ def _seen(camera: Sequence[np.ndarray], see: Vision) -> Float[np.ndarray, "count
     shapes = {image.shape for image in camera}
     if len(shapes) > 1:
         raise BadInput(f"images of one camera have the shapes {sorted(shapes)}; expected one")
-    vectors = np.asarray(see(np.stack(camera)), dtype=np.float64)
+    vectors = _numbers(see(np.stack(camera)), "vision()")
     if vectors.ndim != 2 or len(vectors) != len(camera):
         raise BadInput(
             f"vision() gave shape {vectors.shape} for {len(camera)} images; "
             "expected one vector per image"
         )
-    if not np.isfinite(vectors).all():
-        raise BadInput("vision() gave NaN or infinity; expected finite numbers")
     return vectors
+
+
+def _numbers(found: object, encoder: str) -> Float[np.ndarray, "*shape"]:
+    """What an encoder of the user gave, if it is finite numbers."""
+    values = as_array(found)
+    if values.dtype.kind not in "fiub":
+        raise BadInput(f"{encoder} gave {values.dtype}; expected finite numbers")
+    values = values if values.dtype.kind == "f" else values.astype(np.float64)
+    if not np.isfinite(values).all():
+        raise BadInput(f"{encoder} gave NaN or infinity; expected finite numbers")
+    return values
 
 
 def _some_frame(recording: Recording) -> FrameRef:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from phaser.core.errors import BadInput, PhaserError
+from phaser.core.numbers import as_whole
 from phaser.replay.tensors import all_processes, process_rank
 
 Drawn = TypeVar("Drawn")
@@ -20,8 +21,11 @@ class Ranks:
     world_size: int = 1
 
     def __post_init__(self) -> None:
-        if not 0 <= self.rank < self.world_size:
-            raise BadInput(f"rank {self.rank} of {self.world_size}; expected 0 to world_size - 1")
+        rank, world_size = as_whole(self.rank), as_whole(self.world_size)
+        if rank is None or world_size is None or not 0 <= rank < world_size:
+            raise BadInput(
+                f"rank {self.rank!r} of {self.world_size!r}; expected 0 to world_size - 1"
+            )
 
     @classmethod
     def found(cls, rank: int | None, world_size: int | None) -> Ranks:

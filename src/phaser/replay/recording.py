@@ -88,19 +88,42 @@ def _rows_by_episode(
     episodes: np.ndarray, frames: np.ndarray, task: str
 ) -> dict[int, Int[np.ndarray, "frames"]]:
     """Rows of every episode in order of time; nothing may be missing, doubled or out of order."""
-    # LeRobot's table gives numbers as one-element lists in some versions.
-    episodes, frames = episodes.reshape(len(episodes), -1), frames.reshape(len(frames), -1)
-    if episodes.shape[1] != 1 or frames.shape[1] != 1:
-        raise BadInput(f"task {task!r}: expected one episode and one frame number per sample")
+    owners = _whole_numbers(episodes, "episode", task)
+    places = _whole_numbers(frames, "frame", task)
     found: dict[int, Int[np.ndarray, "frames"]] = {}
-    order = np.argsort(episodes[:, 0], kind="stable")
-    present, starts = np.unique(episodes[order, 0], return_index=True)
+    order = np.argsort(owners, kind="stable")
+    present, starts = np.unique(owners[order], return_index=True)
     for episode, rows in zip(present, np.split(order, starts[1:]), strict=True):
-        numbers = frames[rows, 0]
+        numbers = places[rows]
         if not np.array_equal(numbers, np.arange(len(rows))):
             raise BadInput(f"episode {int(episode)} of task {task!r} {_defect(numbers)}")
         found[int(episode)] = rows
     return found
+
+
+def _whole_numbers(values: np.ndarray, what: str, task: str) -> Int[np.ndarray, "samples"]:
+    """One integer of 64 bits per sample."""
+    # LeRobot's table gives numbers as one-element lists in some versions.
+    rows = values.reshape(len(values), -1)
+    if rows.shape[1] != 1:
+        raise BadInput(f"task {task!r}: expected one episode and one frame number per sample")
+    found = rows[:, 0]
+    whole = np.zeros(len(found), np.int64)
+    fits = np.zeros(len(found), bool)
+    if found.dtype.kind in "iuf":
+        with np.errstate(invalid="ignore"):
+            whole = found.astype(np.int64)
+        fits = (whole == found) & ((whole < 0) == (found < 0))
+    elif found.dtype == object:
+        fits = np.array([isinstance(one, int) and -(1 << 63) <= one < 1 << 63 for one in found])
+        whole = found.astype(np.int64) if fits.all() else whole
+    if not fits.all():
+        wrong = found[int(np.argmin(fits))]
+        raise BadInput(
+            f"task {task!r} has the {what} number {wrong} ({found.dtype}); expected whole numbers "
+            "of at most 64 bits, such as 7 or 20240517123000"
+        )
+    return whole
 
 
 def _defect(numbers: np.ndarray) -> str:

@@ -11,18 +11,17 @@ dataset with gaps or a missing encoder is refused before hours of training, not 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, asdict, dataclass, field, is_dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from phaser import __version__
 from phaser.core.demonstration import ActionLayout, FrameRef, Task
 from phaser.core.errors import BadInput
 from phaser.core.memory import PreparedTask
+from phaser.core.numbers import as_whole
 from phaser.core.ports import Segmenter
 from phaser.core.streams import Streams
 from phaser.memory.budget import Budget
@@ -31,6 +30,7 @@ from phaser.memory.manifest import MANIFEST
 from phaser.memory.store import Addition, Store
 from phaser.methods.method import Method
 from phaser.methods.table import method as method_named
+from phaser.replay.about import about_memory, named_task, source_of
 from phaser.replay.choosing import Choice
 from phaser.replay.columns import Columns, say
 from phaser.replay.encoding import Encoders, Language, Vision
@@ -93,8 +93,12 @@ class Replay:
         if chosen.joint:
             raise BadInput("method 'joint' trains on all tasks at once and needs no memory")
         require_policy(chosen, self.policy)
-        if not 0 <= self.rehearsed_share < 1:
-            raise BadInput(f"rehearsed_share {self.rehearsed_share}; expected 0 or more, below 1")
+        share, seed = self.rehearsed_share, as_whole(self.seed)
+        if not isinstance(share, int | float | np.number) or not 0 <= share < 1:
+            raise BadInput(f"rehearsed_share {share!r}; expected 0 or more, below 1")
+        if seed is None or not 0 <= seed < 1 << 63:
+            raise BadInput(f"seed {self.seed!r}; expected a whole number from 0 to 2**63 - 1")
+        object.__setattr__(self, "seed", seed)
         if chosen.keep.keeps_frames and self.budget is None:
             raise BadInput(
                 f"how much may {chosen.name!r} keep of a task? Give budget=1000 (frames), "
@@ -113,7 +117,7 @@ class Replay:
         """The budget as one value; of no meaning for a method that keeps nothing."""
         if isinstance(self.budget, Budget):
             return self.budget
-        return Budget() if self.budget is None else Budget.per_task(self.budget)
+        return Budget() if self.budget is None else Budget.given(self.budget)
 
     @property
     def image_codec(self) -> ImageCodec:
@@ -136,36 +140,19 @@ class Replay:
         """
         check_probe(self.rules, self.probe, self.policy)
         ranks = Ranks.found(self.rank, self.world_size)
-        task = Task(name=name or slug(instruction), instruction=instruction)
+        task = named_task(instruction, name)
         store = self._open(ranks)
         self._check_new(store, task)
         recording = read_recording(demos, task=task.name, columns=self.columns, layout=self.layout)
-        prepared = prepare(
-            recording,
-            task,
-            segmenter=segmenter_for(self.phases, task, self.rules),
-            method=self.rules,
-            encoders=Encoders(language=self.language, vision=self.vision),
-            columns=self.columns,
-            memory=store.memory,
-        )
+        prepared = self._prepared(task, recording, store)
         choice = self._choice(prepared, recording)
-        # Chosen now, so that a budget that cannot be met is refused before hours of training.
-        chosen = choice(store).new.buckets
-        if chosen:
-            store.encoded_size(choice.sample_of(chosen[0].frames[0]), self.image_codec)
+        choice.check(store)
         penalised = self._penalised(task, recording, store)
-        sampler = self.rules.draw.for_task(
-            store.memory,
-            prepared,
-            Streams(self.seed).named("draw", task.name),
-            StoredFrameProbe(
-                store=store,
-                losses=self.probe,
-                penalised=penalised,
-                num_steps=self.steps_per_task,
-            ),
+        probe = StoredFrameProbe(
+            store=store, losses=self.probe, penalised=penalised, num_steps=self.steps_per_task
         )
+        stream = Streams(self.seed).named("draw", task.name)
+        sampler = self.rules.draw.for_task(store.memory, prepared, stream, probe)
         return ReplayTask(
             name=task.name,
             seed=self.seed,
@@ -183,7 +170,7 @@ class Replay:
     def _open(self, ranks: Ranks) -> Store:
         def create() -> None:
             if not self._exists():
-                Store.create(self.folder, about=self._about())
+                Store.create(self.folder, about=about_memory(self.rules, seed=self.seed))
 
         ranks.first_alone(create)
         return Store.open(self.folder)
@@ -199,6 +186,17 @@ class Replay:
                 f"the old ones: phaser memory forget {self.folder} --task {task.name}"
             )
 
+    def _prepared(self, task: Task, recording: Recording, store: Store) -> PreparedTask:
+        return prepare(
+            recording,
+            task,
+            segmenter=segmenter_for(self.phases, task, self.rules),
+            method=self.rules,
+            encoders=Encoders(language=self.language, vision=self.vision),
+            columns=self.columns,
+            memory=store.memory,
+        )
+
     def _choice(self, task: PreparedTask, recording: Recording) -> Choice:
         return Choice(
             method=self.rules,
@@ -206,7 +204,14 @@ class Replay:
             codec=self.image_codec,
             task=task,
             recording=recording,
-            source=self._source(recording),
+            source=source_of(
+                recording.samples,
+                method=self.rules,
+                budget=self.budget_rule,
+                codec=self.image_codec,
+                seed=self.seed,
+                phases=self.phases,
+            ),
             stream=Streams(self.seed).named("keep", task.task.name),
         )
 
@@ -253,52 +258,3 @@ class Replay:
                 store.put_state(left)
 
         ranks.first_alone(write)
-
-    def _about(self) -> dict[str, Any]:
-        rules = self.rules
-        return {
-            "phaser": __version__,
-            "method": self._method_name,
-            "settings": {
-                part: {"kind": type(rule).__name__, **_fields(rule)}
-                for part, rule in (("keep", rules.keep), ("draw", rules.draw))
-            },
-            "seed": self.seed,
-        }
-
-    def _source(self, recording: Recording) -> dict[str, str]:
-        """What may differ from one task of a memory to the next."""
-        samples = recording.samples
-        return {
-            "dataset": str(getattr(samples, "repo_id", None) or type(samples).__name__),
-            "method": self._method_name,
-            "budget": str(self.budget_rule),
-            "codec": str(self.image_codec),
-            "seed": str(self.seed),
-            "phases": _described(self.phases),
-        }
-
-    @property
-    def _method_name(self) -> str:
-        return self.rules.name
-
-
-def slug(instruction: str) -> str:
-    """A task's name from its instruction: "Open the drawer" gives open-the-drawer."""
-    name = re.sub(r"\W+", "-", instruction.lower()).strip("-_")
-    if not name:
-        raise BadInput(f"no name can be made of the instruction {instruction!r}; give name=")
-    return name
-
-
-def _fields(rule: Any) -> dict[str, Any]:
-    """The settings of a rule, if it is a dataclass, as JSON can hold them."""
-    if not is_dataclass(rule) or isinstance(rule, type):
-        return {}
-    return asdict(rule)
-
-
-def _described(phases: Segmenter | Path | str | None) -> str:
-    if phases is None:
-        return "AutoPC"
-    return Path(phases).name if isinstance(phases, Path | str) else type(phases).__name__

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from jaxtyping import Float
 
 from phaser.core.demonstration import FrameRef
-from phaser.core.errors import BadInput
+from phaser.core.errors import BadInput, NotKept
 from phaser.core.memory import PhaseId
 from phaser.core.ports import Sampler
 from phaser.memory.store import Store
@@ -23,6 +24,11 @@ from phaser.replay.samples import user_form
 from phaser.replay.tensors import collated
 
 Collate = Callable[[list[Any]], Any]
+_ELSEWHERE = (
+    "a task draws in the process that began it, not in a loader's workers, whose draws nobody "
+    "would count; take it out of the dataset or collate_fn and mix in the training loop: "
+    "batch = task.mix(batch)"
+)
 Drawn = tuple[list[FrameRef], list[Any]]
 """Frames and their samples."""
 
@@ -46,6 +52,8 @@ class ReplayTask:
     step: int = 0
     """How many draws were made; set it to resume."""
     read_ahead: bool = True
+    _process: int = field(default_factory=os.getpid, init=False)
+    """Whoever began the task counts its steps."""
     _finished: bool = field(default=False, init=False)
     _had_room: bool = field(default=False, init=False)
     _some_sample: Any = field(default=None, init=False)
@@ -157,6 +165,10 @@ class ReplayTask:
             self.keep()
             self._finished = True
 
+    def __reduce__(self) -> NoReturn:
+        """Spawned workers get their collate function as a copy: a task has none."""
+        raise BadInput(_ELSEWHERE)
+
     def __enter__(self) -> ReplayTask:
         return self
 
@@ -167,10 +179,21 @@ class ReplayTask:
         traceback: TracebackType | None,
     ) -> None:
         if kind is None:
-            self.finish()
+            self._finish_or_say_how()
         # After an error, what was learnt of the task is unknown: nothing of it is kept.
         self._finished = True
         self._ahead.close()
+
+    def _finish_or_say_how(self) -> None:
+        """After hours of training, an error at the very end must not cost them."""
+        try:
+            self.finish()
+        except Exception as error:
+            raise NotKept(
+                f"task {self.name!r} was learnt, but its frames could not be kept: {error}; the "
+                "memory is as it was before. Mend that and call task.finish() while this process "
+                "lives: it keeps what was chosen, without training again"
+            ) from error
 
     def _is_list_of_samples(self, batch: Any) -> bool:
         """Without a collate function a list may be samples as they are, or a collated tuple."""
@@ -190,6 +213,8 @@ class ReplayTask:
         """The samples of this step; counts as a step also where there are none."""
         if self._finished:
             raise BadInput(f"task {self.name!r} is finished; draw inside its `with` block")
+        if os.getpid() != self._process:
+            raise BadInput(_ELSEWHERE)
         step, self.step = self.step, self.step + 1
         # Only draws by fixed weights can be made before their step, or left out.
         is_pure = self.sampler.is_fixed
@@ -201,7 +226,8 @@ class ReplayTask:
         return self._drawn_samples
 
     def _read_step(self, step: int, count: int) -> Drawn:
-        drawn = self.ranks.slice(self.sampler.next(count * self.ranks.world_size, step))
+        everywhere = self.sampler.next_distinct(count * self.ranks.world_size, step)
+        drawn = self.ranks.slice(everywhere)
         return list(drawn), self._read(drawn)
 
     def _read(self, refs: Sequence[Any]) -> list[Any]:

@@ -78,8 +78,16 @@ class AdaptiveSampler:
     def next(self, count: int, step: int) -> Sequence[FrameRef]:
         if not self.prior.buckets:
             return []
+        return self.prior.next_by(self._edges(step), count, step)
+
+    def next_distinct(self, count: int, step: int) -> Sequence[FrameRef]:
+        if not self.prior.buckets:
+            return []
+        return self.prior.next_distinct_by(self._edges(step), count, step)
+
+    def _edges(self, step: int) -> Float[np.ndarray, "buckets"]:
         last = step - step % self.rule.measure_every
-        return self.prior.next_by(edges_of(self._weights_at(last, now=step)), count, step)
+        return edges_of(self._weights_at(last, now=step))
 
     @property
     def is_fixed(self) -> bool:

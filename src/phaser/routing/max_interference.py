@@ -125,6 +125,10 @@ class InterferenceSampler:
         order = self.stream.uniforms(len(cached), step=step).argsort()
         return self.frames.take(cached[order[np.arange(count) % len(cached)]])
 
+    def next_distinct(self, count: int, step: int) -> Sequence[FrameRef]:
+        """As ever: the few frames that interfere most are rehearsed as often as it takes."""
+        return self.next(count, step)
+
     def after_step(self, step: int) -> None:
         """Score for the next step while the gradient of this one is still there."""
         is_due = self._refresh(step + 1) == step + 1

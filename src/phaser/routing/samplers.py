@@ -13,12 +13,13 @@ from phaser.core.errors import BadInput
 from phaser.core.measurements import Passes
 from phaser.core.memory import Bucket, Memory
 from phaser.core.streams import Stream
+from phaser.routing.distinct import bucket_counts, distinct_places
 from phaser.routing.flat_frames import FlatFrames
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class WeightedSampler:
-    """Draws with replacement; the frames of a step depend on the stream and the step alone."""
+    """Draws by fixed weights; the frames of a step depend on the stream and the step alone."""
 
     memory: Memory
     probabilities: Float[np.ndarray, "buckets"]
@@ -33,6 +34,8 @@ class WeightedSampler:
     starts: Int64[np.ndarray, "buckets"] = field(init=False, repr=False)
     """Where a bucket's frames begin among those of all buckets."""
     frames: FlatFrames = field(init=False, repr=False)
+    num_reachable: int = field(init=False, repr=False)
+    """Frames whose bucket can be drawn at all."""
 
     def __post_init__(self) -> None:
         valid = np.isfinite(self.probabilities).all() and (self.probabilities >= 0).all()
@@ -43,6 +46,7 @@ class WeightedSampler:
         object.__setattr__(self, "sizes", sizes)
         object.__setattr__(self, "starts", np.cumsum(sizes) - sizes)
         object.__setattr__(self, "frames", FlatFrames.of(self.memory))
+        object.__setattr__(self, "num_reachable", _reachable(self.edges, sizes))
 
     @property
     def buckets(self) -> tuple[Bucket, ...]:
@@ -67,8 +71,33 @@ class WeightedSampler:
         return self.probabilities
 
     def next(self, count: int, step: int) -> Sequence[FrameRef]:
-        """`count` frames for this step; none while the memory is empty."""
+        """`count` frames for this step, drawn with replacement; none while the memory is empty."""
         return self.next_by(self.edges, count, step)
+
+    def next_distinct(self, count: int, step: int) -> Sequence[FrameRef]:
+        """`count` frames for this step, none twice; with replacement where fewer can be drawn."""
+        if count > self.num_reachable:
+            return self.next(count, step)
+        return self._distinct(self.edges, count, step)
+
+    def next_distinct_by(
+        self, edges: Float[np.ndarray, "buckets"], count: int, step: int
+    ) -> Sequence[FrameRef]:
+        """The same by other probabilities."""
+        if count > _reachable(edges, self.sizes):
+            return self.next_by(edges, count, step)
+        return self._distinct(edges, count, step)
+
+    def _distinct(
+        self, edges: Float[np.ndarray, "buckets"], count: int, step: int
+    ) -> Sequence[FrameRef]:
+        if not count:
+            return []
+        generator = self.stream.moved_to(step)
+        buckets, counts = bucket_counts(edges, self.sizes, count, float(generator.random()))
+        owners, places = distinct_places(self.sizes[buckets], counts, generator)
+        # In random order, so that the parts of several processes are alike.
+        return self.frames.take(generator.permutation(self.starts[buckets[owners]] + places))
 
     def next_by(
         self, edges: Float[np.ndarray, "buckets"], count: int, step: int
@@ -87,6 +116,10 @@ def edges_of(probabilities: Float[np.ndarray, "buckets"]) -> Float[np.ndarray, "
     cumulative = np.cumsum(probabilities)
     # Divided by its own end, the last edge is exactly 1 and above every draw.
     return np.asarray(cumulative / cumulative[-1:])
+
+
+def _reachable(edges: Float[np.ndarray, "buckets"], sizes: Int64[np.ndarray, "buckets"]) -> int:
+    return int(sizes[np.diff(edges, prepend=0.0) > 0].sum())
 
 
 def uniform_over_frames(memory: Memory) -> Float[np.ndarray, "buckets"]:

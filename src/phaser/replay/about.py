@@ -1,0 +1,81 @@
+"""What a memory says of how it was filled: for people, and for whoever compares two memories."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from phaser import __version__
+from phaser.core.demonstration import Task
+from phaser.core.errors import BadInput
+from phaser.core.ports import Segmenter
+from phaser.memory.budget import Budget
+from phaser.memory.codecs import ImageCodec
+from phaser.memory.stored_task import MAX_NAME, check_texts
+from phaser.methods.method import Method
+
+
+def slug(instruction: str) -> str:
+    """A task's name from its instruction: "Open the drawer" gives open-the-drawer."""
+    name = re.sub(r"\W+", "-", instruction.lower()).strip("-_")
+    if not name:
+        raise BadInput(f"no name can be made of the instruction {instruction!r}; give name=")
+    return name
+
+
+def named_task(instruction: str, name: str | None) -> Task:
+    """The task that a user describes, if a memory can hold its texts."""
+    for what, text in (("instruction", instruction), ("name", name)):
+        if not isinstance(text, str) and not (what == "name" and text is None):
+            raise BadInput(f"{what}={text!r} is of type {type(text).__name__}; expected text")
+    task = Task(name=name or slug(instruction[:MAX_NAME]), instruction=instruction)
+    check_texts(task.name, task.instruction, {})
+    return task
+
+
+def about_memory(method: Method, *, seed: int) -> dict[str, Any]:
+    """What holds for all tasks of a memory."""
+    return {
+        "phaser": __version__,
+        "method": method.name,
+        "settings": {
+            part: {"kind": type(rule).__name__, **_fields(rule)}
+            for part, rule in (("keep", method.keep), ("draw", method.draw))
+        },
+        "seed": seed,
+    }
+
+
+def source_of(
+    samples: Any,
+    *,
+    method: Method,
+    budget: Budget,
+    codec: ImageCodec,
+    seed: int,
+    phases: Segmenter | Path | str | None,
+) -> dict[str, str]:
+    """What may differ from one task of a memory to the next."""
+    return {
+        "dataset": str(getattr(samples, "repo_id", None) or type(samples).__name__),
+        "method": method.name,
+        "budget": str(budget),
+        "codec": str(codec),
+        "seed": str(seed),
+        "phases": _described(phases),
+    }
+
+
+def _fields(rule: Any) -> dict[str, Any]:
+    """The settings of a rule, if it is a dataclass, as JSON can hold them."""
+    if not is_dataclass(rule) or isinstance(rule, type):
+        return {}
+    return asdict(rule)
+
+
+def _described(phases: Segmenter | Path | str | None) -> str:
+    if phases is None:
+        return "AutoPC"
+    return Path(phases).name if isinstance(phases, Path | str) else type(phases).__name__
