@@ -25,7 +25,13 @@ from phaser.core.samples import Samples
 
 
 class ModulePolicy(nn.Module):
-    """A policy that trains all weights that require a gradient, with one learning rate."""
+    """A policy that trains all weights that require a gradient, with one learning rate.
+
+    Args:
+        contract: what the policy sees and commands.
+        name: the policy's name, saved with its weights.
+        chunk_length: how many actions it answers at once.
+    """
 
     def __init__(self, contract: Contract, *, name: str, chunk_length: int) -> None:
         super().__init__()
