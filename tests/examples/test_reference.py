@@ -23,7 +23,7 @@ SECTION = re.compile(
 )
 NAMES = [name for name in phaser.__all__ if name != "__version__"]
 CLASSES = [name for name in NAMES if inspect.isclass(getattr(phaser, name))]
-PRINTS = re.compile(r"^\s*print\(.*\)(?:  # (.*))?$")
+PRINTS = re.compile(r"^\s*print\([^#]*\)(?:  # (.*))?$")
 
 RUNNER = """
 import contextlib, io, json, os, sys, tempfile, traceback

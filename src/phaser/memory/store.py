@@ -68,9 +68,9 @@ class Forgotten:
     removed: str
     """The shard that was overwritten with zeros and removed."""
     num_bytes: int
-    """How many bytes that were."""
+    """Size of that shard."""
     sha256: str
-    """What they were."""
+    """SHA-256 of that shard."""
     written: str | None
     """The shard that holds the rest of the task, if there is a rest."""
 

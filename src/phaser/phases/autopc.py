@@ -174,7 +174,7 @@ class AutoPC(Segmenter):
     def _placed(
         self, boundaries: Sequence[int], seen: Sequence[Lapse], reference: int
     ) -> Sequence[Sequence[Placed]]:
-        """In steps that were kept."""
+        """The boundaries in each demonstration, in steps that were kept."""
         demos = [one.demo for one in seen]
         if self.boundaries == "per-demo":
             rule = Alignment(

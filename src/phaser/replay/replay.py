@@ -75,7 +75,7 @@ class Replay:
     columns: Columns = field(default_factory=Columns)
     """How your samples name episode, frame, action and images; the default is LeRobot's."""
     collate: Collate | None = None
-    """The loader's own, if it has one."""
+    """The collate function of your loader, if it has one."""
     language: Language | str = "minilm"
     """An encoder by name, or a function from text to a vector; only routing methods ask for it."""
     vision: Vision | str = "efficientnet-lite0"
