@@ -44,19 +44,24 @@ class ModulePolicy(nn.Module):
 
     @property
     def front_end(self) -> FrontEnd | None:
+        """None: the policy reads pixels."""
         return None
 
     @property
     def offers(self) -> frozenset[str]:
+        """Neither "features" nor "outputs", unless a subclass says so."""
         return frozenset()
 
     def features(self, batch: Batch) -> Tensor:
+        """Refuse; a policy that offers them overrides this."""
         raise NotOffered(self, "features")
 
     def outputs(self, batch: Batch) -> Tensor:
+        """Refuse; a policy that offers them overrides this."""
         raise NotOffered(self, "outputs")
 
     def parameter_groups(self) -> list[ParameterGroup]:
+        """One group with all weights that require a gradient."""
         return [ParameterGroup(parameters=[w for w in self.parameters() if w.requires_grad])]
 
     def trained_state(self) -> dict[str, Tensor]:
@@ -65,6 +70,7 @@ class ModulePolicy(nn.Module):
         return {name: value for name, value in self.state_dict().items() if name not in frozen}
 
     def load_trained_state(self, weights: Mapping[str, Tensor]) -> None:
+        """Put the weights of `trained_state` back; other names are refused."""
         expected, found = set(self.trained_state()), set(weights)
         if expected != found:
             missing, unknown = sorted(expected - found), sorted(found - expected)
