@@ -2,7 +2,7 @@
 
 import re
 import runpy
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -16,8 +16,9 @@ from phaser.experiments.tables import POLICIES
 from phaser.methods.table import METHODS
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\[[^\]]+\]\(([^)#]*)(?:#([^)]+))?\)")
+RULE_SETTING = re.compile(r"`((?:keep|draw|rehearse|penalty)\.[a-z-]+)`")
 SETTING = re.compile(r"`((?:method|encoders|fit|policy|storage|suite|evaluation)\.[a-z.-]+)`")
 FLAG = re.compile(r"--((?:method|budget|encoders|fit|policy|storage|suite|evaluation)\.[a-z.-]+)")
 
@@ -53,6 +54,88 @@ def test_every_setting_that_a_page_names_is_a_flag(page: Path) -> None:
     # A page may name a group of settings by its branch.
     branches = {flag[:at] for flag in known for at, sign in enumerate(flag) if sign == "."}
     assert set(SETTING.findall(text) + FLAG.findall(text)) <= known | branches
+
+
+def test_every_setting_of_a_rule_that_a_page_names_is_a_field_of_one() -> None:
+    known = {
+        f"{part}.{field.name.replace('_', '-')}"
+        for method in METHODS.values()
+        for part in ("keep", "draw", "rehearse", "penalty")
+        for field in fields(getattr(method, part))
+    }
+    named = {one for page in PAGES for one in RULE_SETTING.findall(page.read_text())}
+    assert len(named) > 5
+    assert named <= known
+
+
+def test_every_test_that_fidelity_names_exists() -> None:
+    named = re.findall(r"`(test_\w+)`", (ROOT / "docs" / "fidelity.md").read_text())
+    written = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    assert len(named) > 8
+    assert [name for name in named if f"def {name}(" not in written] == []
+
+
+# What a stranger looks for, and a line that its file must have.
+ONE_HOP = {
+    "the interference priority U": ("routing/priority.py", "def priority("),
+    "Boltzmann weights": ("routing/boltzmann.py", "def boltzmann("),
+    "the boundary score b(t)": ("phases/signals.py", "b(t)"),
+    "(allocation)": ("memory/allocation.py", "def allocate("),
+    "certificate": ("memory/certificate.py", "def certificate("),
+    "NBT": ("evaluation/metrics.py", "NBT"),
+    "MIR": ("routing/max_interference.py", "class MaxInterference"),
+    "the prompt": ("phases/templates/verify_user.txt", "the sub-skills"),
+    "resuming": ("experiments/resume.py", "class Checkpoints"),
+    "the LIBERO protocol": ("suites/libero/protocol.py", "PROTOCOLS"),
+}
+
+
+@pytest.mark.parametrize("what", ONE_HOP)
+def test_a_stranger_finds_it_in_one_hop(what: str) -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    section = text.split("## Find it in one hop\n")[1].split("\n## ")[0]
+    (row,) = [line for line in section.splitlines() if what in line]
+    file, line = ONE_HOP[what]
+    assert f"`src/phaser/{file}`" in row
+    assert line in (ROOT / "src" / "phaser" / file).read_text()
+
+
+def test_every_source_file_that_the_architecture_names_exists() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    named = set(re.findall(r"`((?:src/phaser/)?[a-z]\w*/[\w/]+\.py)`", text))
+    assert len(named) > 20
+    places = (ROOT / "src" / "phaser", ROOT)
+    assert [one for one in named if not any((place / one).exists() for place in places)] == []
+
+
+def test_the_folder_tree_of_the_architecture_page_is_the_source() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    tree = text.split("```\nsrc/phaser/\n")[1].split("```")[0]
+    named = re.findall(r"^  ([a-z]+)/ +\S", tree, re.MULTILINE)
+    found = [path.parent.name for path in (ROOT / "src" / "phaser").glob("*/__init__.py")]
+    assert sorted(named) == sorted(found)
+
+
+def test_one_version_of_python_is_asked_for_everywhere() -> None:
+    project = (ROOT / "pyproject.toml").read_text()
+    (version,) = re.findall(r'requires-python = ">=([\d.]+)"', project)
+    major, minor = version.split(".")
+    makefile = (ROOT / "Makefile").read_text()
+    assert f"python{version}" in makefile
+    assert f"sys.version_info < ({major}, {minor})" in makefile
+    assert f"expected {version} or newer" in makefile
+    for page in ("README.md", "docs/tutorial.md"):
+        assert f"Python {version} or newer" in (ROOT / page).read_text()
+    assert f'target-version = "py{major}{minor}"' in project
+    assert f'python_version = "{version}"' in project
+    assert f"Python {version}" in (ROOT / "constraints.txt").read_text()
+
+
+def test_the_pages_say_which_distribution_to_install() -> None:
+    for page in ("README.md", "docs/index.md", "docs/tutorial.md"):
+        text = (ROOT / page).read_text()
+        assert "phaser-vla" in text
+        assert "`pip install phaser`" in text
 
 
 def test_fidelity_names_settings_at_all() -> None:

@@ -85,6 +85,17 @@ def test_the_segment_example_says_in_one_line_that_a_folder_is_no_dataset(tmp_pa
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_examples_are_numbered_without_a_gap() -> None:
+    assert [int(path.name[:2]) for path in EXAMPLES] == list(range(1, len(EXAMPLES) + 1))
+
+
+def test_the_rule_of_ones_own_keeps_the_grasp_that_random_frames_miss() -> None:
+    passed, at_random, near_the_grip = run("02_rule_of_your_own.py").stdout.splitlines()
+    assert passed == "NearTheGrip passes check_keep"
+    shares = [int(re.findall(r"(\d+)%", line)[0]) for line in (at_random, near_the_grip)]
+    assert shares[1] > shares[0] + 10
+
+
 def test_the_plain_replay_example_shows_what_a_memory_is_for() -> None:
     lines = run("03_replay_plain_pytorch.py").stdout.splitlines()
     without, with_memory = ([float(one) for one in re.findall(r"0\.\d+", line)] for line in lines)

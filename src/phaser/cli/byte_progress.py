@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from phaser.cli.text_table import duration, file_size
 
 STEPS = 10
-"""Lines for the whole, in a pipe."""
+"""Lines of progress that a pipe gets for the whole."""
 NEAREST_S, FARTHEST_S = 1.0, 30.0
 """Seconds that must pass, and that may pass at most, between two such lines."""
 

@@ -10,15 +10,16 @@ from dataclasses import asdict
 
 import numpy as np
 
+import phaser_vla
 from phaser.cli.arguments import Parser
 from phaser.cli.main import USER_ERROR
 from phaser.cli.output import print_json, require_writable
-from phaser.core.errors import PhaserError, UnknownName
+from phaser.core.errors import MissingDependency, PhaserError, UnknownName
 from phaser.core.folders import CACHE_VARIABLE, cache_folder
-from phaser.experiments.provenance import versions
+from phaser.experiments.versions import versions
 from phaser.suites.checks import Check, checked, in_child
 from phaser.suites.gl import choose_gl
-from phaser.suites.libero import doctor as libero
+from phaser.suites.libero.runtime import PACKAGES as LIBERO_PACKAGES
 from phaser.suites.libero.tasks import ALIASES, SUITES, suite_named
 
 FREE_BYTES_NEEDED = 2 * 10**9
@@ -56,17 +57,18 @@ def execute(arguments: Sequence[str]) -> int:
 def _chosen(what: str) -> Iterator[Check]:
     if not what:
         return checks()
-    if what == "libero":
-        return libero.checks()
-    if what not in (*SUITES, *ALIASES):
+    if what not in ("libero", *SUITES, *ALIASES):
         raise UnknownName("thing to check", what, ["libero", *SUITES, *ALIASES])
-    return libero.checks(suite_named(what))
+    from phaser.suites.libero.doctor import checks as libero_checks
+
+    return libero_checks() if what == "libero" else libero_checks(suite_named(what))
 
 
 def checks() -> Iterator[Check]:
     """All checks; each is made even where an earlier one failed."""
+    yield _package()
     for package, version in versions().items():
-        ok, needed = version != "not installed", package not in libero.PACKAGES
+        ok, needed = version != "not installed", package not in LIBERO_PACKAGES
         mend = "pip install 'phaser-vla[metaworld]'" if needed else "phaser doctor libero"
         detail = version if ok else f"{version}; run: {mend}"
         yield Check(name=package, ok=ok, detail=detail, needed=needed)
@@ -91,6 +93,12 @@ def simulate() -> None:
     print(", ".join(f"{name} {image.shape[1]}×{image.shape[0]}" for name, image in images.items()))
 
 
+def _package() -> Check:
+    """Whether `import phaser` gives this package and nothing of another lies over it."""
+    wrong = phaser_vla.trouble()
+    return Check(name="package", ok=wrong is None, detail=wrong or str(phaser_vla.imported_file()))
+
+
 def _cache() -> str:
     folder = cache_folder()
     require_writable(folder)
@@ -106,7 +114,12 @@ def _cache() -> str:
 def _weights(encoder: str, relative: str) -> str:
     from phaser.encoders.weights import packaged_file
 
-    module = importlib.import_module(f"phaser.encoders.{encoder}")
+    try:
+        module = importlib.import_module(f"phaser.encoders.{encoder}")
+    except ModuleNotFoundError as error:
+        raise MissingDependency(
+            f"{error.name} is not installed; run: pip install 'phaser-vla[encoders]'"
+        ) from error
     packaged_file(module.PACKAGE, relative, distribution=module.DISTRIBUTION)
     return str(module.DISTRIBUTION)
 

@@ -139,7 +139,7 @@ def _agreement_row(name: str, one: Agreement) -> tuple[str, ...]:
 
 
 def _stages(name: str) -> dict[str, TaskStages]:
-    """Of a shipped name or a file, whatever that file is."""
+    """The annotated tasks of a shipped annotation, or of a file."""
     if name not in SHIPPED and Path(name).is_dir():
         raise BadInput(f"{name} is a folder; expected a stage_info.json file")
     try:

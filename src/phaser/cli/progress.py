@@ -38,7 +38,7 @@ class _Running:
     step: int = 0
     episodes: int = 0
     speed: str = ""
-    """Of the rollouts after the task that is being learnt."""
+    """Speed of the rollouts after the task that is being learnt."""
 
     @property
     def work(self) -> int:
@@ -122,7 +122,7 @@ class Watch:
         self._bars.update(running.bar, completed=work, at=at)
 
     def _time_left(self, text: str) -> str:
-        """Of everything, as if all went on as fast as it has so far."""
+        """The time that all remaining work takes at the speed so far."""
         done = sum(min(one.work, one.total) for one in self._cells.values())
         total = sum(one.total for one in self._cells.values())
         if self._started is None or done < total / 50 or done >= total:

@@ -53,13 +53,13 @@ class BackgroundRecorder:
         self._thread.shutdown()
 
     def wait(self) -> None:
-        """Until all is recorded."""
+        """Wait until all is recorded."""
         while self._work is not None and not self._work.done():
             time.sleep(0.1)
         self.check()
 
     def check(self) -> None:
-        """Raise here what went wrong there."""
+        """Raise the error that a recording process ended with, if one did."""
         if self._work is None or not self._work.done():
             return
         try:

@@ -42,14 +42,15 @@ def named(sources: Sequence[str]) -> Named:
 
 
 def simulated_tasks(names: Named) -> list[SourceTask]:
-    """Imported here: reading a file needs no simulator."""
-    from phaser.suites.libero.suite import Libero
-    from phaser.suites.metaworld.suite import MetaWorld
-
+    """The tasks of the simulators; each is imported only if one of its tasks is named."""
     found: list[SourceTask] = []
     if names.metaworld:
+        from phaser.suites.metaworld.suite import MetaWorld
+
         found += _tasks(MetaWorld(task_list=names.metaworld), "Meta-World")
     if names.libero:
+        from phaser.suites.libero.suite import Libero
+
         found += _tasks(Libero(task_list=names.libero), "LIBERO")
     return found
 

@@ -29,7 +29,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def file_size(num_bytes: float) -> str:
-    """With a unit of 1000, as disks are sold: `532 B`, `12.3 kB`, `4.0 GB`."""
+    """A number of bytes in units of 1000, as disks are sold: `532 B`, `12.3 kB`, `4.0 GB`."""
     if num_bytes < 1000:
         return f"{num_bytes:.0f} B"
     for unit in ("kB", "MB", "GB"):

@@ -18,18 +18,28 @@ class PhaseId:
     """One phase of one task, the same for all its demonstrations."""
 
     task: str
+    """The name of the task."""
     index: int
+    """Its place among the phases of the task, from 0."""
     label: str
+    """Its name, such as grasp."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Prototype:
-    """P = (e_L, e_V, e_A), paper 3.3, kept raw: centring and scaling belong to the scoring rule."""
+    """What a phase is like, P = (e_L, e_V, e_A), paper 3.3: routing compares phases by it.
+
+    The vectors are kept as they were measured; the rule that scores them centres and scales.
+    """
 
     language: Float[np.ndarray, "language"]
+    """The instruction, encoded; the same for all phases of a task."""
     vision: Float[np.ndarray, "vision"]
+    """The mean visual features of its frames."""
     action: Float[np.ndarray, "action"]
+    """The mean action of its frames."""
     motion: tuple[int, ...]
+    """Positions of the action's numbers that move the arm."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -37,8 +47,11 @@ class Bucket:
     """The stored frames of one phase; distinct, never empty."""
 
     phase: PhaseId
+    """The phase that the frames belong to."""
     frames: Sequence[FrameRef]
+    """The frames that stay."""
     prototype: Prototype
+    """What the phase is like, for rules that compare phases."""
     ranks: Sequence[int] = ()
     """For every frame its place in the order in which the keep rule would keep frames if it had
     room for fewer; left out, the frames' own order. Frames of high rank go first."""

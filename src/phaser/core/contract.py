@@ -60,6 +60,8 @@ class Contract:
     image_size: tuple[int, int]
     """Height and width of every image in pixels."""
     orientation: Orientation = "upright"
+    """How images stand: "upright", "opengl" (rows from bottom to top), or "rotated" (that turned
+    by 180°)."""
     state: tuple[str, ...]
     """Names of the state's numbers."""
     state_centre: tuple[float, ...]
@@ -74,6 +76,7 @@ class Contract:
     state_statistics: Statistics | None = None
     """For policies that normalise by the data; None where the suite does not know them."""
     action_statistics: Statistics | None = None
+    """The same of actions."""
     protocol: Mapping[str, Any] = field(default_factory=dict)
     """Whatever else the suite's evaluation fixes, as JSON; compared, never read."""
 

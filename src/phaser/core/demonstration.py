@@ -17,15 +17,20 @@ class Task:
     """A task: its name in the suite and the instruction the policy is given."""
 
     name: str
+    """Its name, one per task of a stream: frames, buckets and files carry it."""
     instruction: str
+    """The words that the policy is given."""
 
 
 class FrameRef(NamedTuple):
     """One frame of one demonstration of one task; a tuple, because a draw makes many of them."""
 
     task: str
+    """The name of the task."""
     demo: int
+    """The number of the demonstration (`Demo.index`), an episode in most datasets."""
     frame: int
+    """The number of the frame in its demonstration, from 0."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,8 +38,11 @@ class ActionLayout:
     """Which action dimensions move the arm and which command the gripper; never guessed."""
 
     motion: tuple[int, ...]
+    """Positions of the numbers that move the arm."""
     gripper: tuple[int, ...]
+    """Positions of the numbers that open and close grippers; empty for an arm without one."""
     convention: str = "delta"
+    """"delta" for actions that are changes, "absolute" for targets such as joint angles."""
     translation: tuple[int, ...] = field(default=(), compare=False)
     """The dimensions that move the hand along x, y and z, z upwards; empty where nobody says so.
     Phases are named with it, nothing else asks."""
@@ -57,9 +65,13 @@ class ActionLayout:
 class Images(Protocol):
     """Frames of one camera, read on demand."""
 
-    def __len__(self) -> int: ...
+    def __len__(self) -> int:
+        """How many frames the camera has recorded."""
+        ...
 
-    def read(self, frames: Sequence[int]) -> UInt8[np.ndarray, "count height width 3"]: ...
+    def read(self, frames: Sequence[int]) -> UInt8[np.ndarray, "count height width 3"]:
+        """The images of these frames, in the order asked for."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -67,11 +79,17 @@ class Demo:
     """One demonstration. Images stay on disk until they are read."""
 
     task: str
+    """The name of the task that it shows."""
     index: int
+    """Its number among the demonstrations of the task."""
     actions: Float[np.ndarray, "frames action"]
+    """The action that answered each frame."""
     states: Float[np.ndarray, "frames state"]
+    """What the robot felt at each frame: joint angles, positions, fingers."""
     layout: ActionLayout
+    """Which numbers of an action move the arm and which command the gripper."""
     cameras: Mapping[str, Images] = field(default_factory=dict)
+    """Images by the name of the camera, as many as there are actions."""
     instruction: str = ""
     """The words that say what was to be done; empty where the source has none."""
 
@@ -91,4 +109,5 @@ class Demo:
 
     @property
     def num_frames(self) -> int:
+        """How many frames the demonstration has."""
         return len(self.actions)

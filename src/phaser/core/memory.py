@@ -32,6 +32,7 @@ class Memory:
     """All buckets, in the order of the tasks that left them."""
 
     buckets: tuple[Bucket, ...] = ()
+    """One bucket per stored phase."""
     blocks: tuple[BucketBlock, ...] = ()
     """The same buckets as arrays; made from the buckets where left out."""
 
@@ -44,6 +45,7 @@ class Memory:
         return Memory((*self.buckets, *block.buckets), merged((*self.blocks, block)))
 
     def with_buckets(self, buckets: Iterable[Bucket]) -> Memory:
+        """The memory with some buckets more; this one stays as it is."""
         new = tuple(buckets)
         return self.with_block(BucketBlock.of(new)) if new else self
 
@@ -64,6 +66,7 @@ class Memory:
 
     @property
     def num_frames(self) -> int:
+        """How many frames all buckets hold."""
         return sum(len(block.demos) for block in self.blocks)
 
     def frames_per_task(self) -> dict[str, int]:
@@ -79,11 +82,16 @@ class PreparedTask:
     """All that a method may see of a task: demonstrations, their phases and phase prototypes."""
 
     task: Task
+    """Its name and instruction."""
     demos: tuple[Demo, ...]
+    """Its demonstrations, at least one."""
     segmentations: tuple[Segmentation, ...]
+    """The phases of each demonstration; labels are the same in all."""
     prototypes: tuple[Prototype, ...]
+    """One per phase."""
     features: FrameFeatures | None = None
-    """Where they are cached; a rule that compares frames says what it does without them."""
+    """Gives the visual features of a demonstration's frames; None where nobody computed them.
+    A rule that compares frames says what it does without them."""
 
     def __post_init__(self) -> None:
         if not self.demos:
@@ -104,7 +112,9 @@ class PreparedTask:
 
     @property
     def labels(self) -> tuple[str, ...]:
+        """Names of the phases, in order."""
         return self.segmentations[0].labels
 
     def phase_ids(self) -> tuple[PhaseId, ...]:
+        """The phases of the task, in order."""
         return tuple(PhaseId(self.task.name, k, label) for k, label in enumerate(self.labels))

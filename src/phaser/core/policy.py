@@ -41,8 +41,11 @@ class Observation:
     """What a policy sees at one moment."""
 
     images: dict[str, UInt8[np.ndarray, "height width 3"]]
+    """By camera the RGB pixels, standing as the suite's contract says."""
     state: Float[np.ndarray, "state"]
+    """The robot's state, in the suite's own units."""
     instruction: str
+    """What the policy is asked to do."""
 
 
 @runtime_checkable
@@ -77,8 +80,13 @@ class Actor(Protocol):
     def act(
         self, observations: Sequence[Observation], streams: Sequence[Stream]
     ) -> Float[np.ndarray, "count chunk action"]:
-        """A chunk of actions for each observation, in the suite's own units; one must not depend
-        on the others. Each stream is the source of that episode's noise."""
+        """A chunk of actions for each observation, in the suite's own units.
+
+        Args:
+            observations: what the policy sees in several episodes; the answer to one must not
+                depend on the others.
+            streams: for each observation the source of its episode's noise.
+        """
         ...
 
 
@@ -100,13 +108,21 @@ class Policy(Actor, Protocol):
     def batch(self, samples: Samples, *, augment: Stream | None = None) -> Batch:
         """The one input builder, for training and acting: on the policy's device, ready for a pass.
 
-        `augment` is given in training only; a policy that does not augment ignores it.
+        Args:
+            samples: frames as they were recorded; without actions when the policy is to act.
+            augment: the source of random changes, given in training only; a policy that does not
+                augment ignores it.
         """
         ...
 
     def __call__(self, batch: Batch, noise: Stream) -> Float[Tensor, "rows"]:
-        """One loss per sample, with gradients. A stochastic loss takes all its numbers from
-        `noise`, those of a row by its place in the batch of all processes (`samples.places`)."""
+        """One loss per sample, with gradients.
+
+        Args:
+            batch: what `batch` made.
+            noise: the source of every random number of a stochastic loss; a row takes those of
+                its place in the batch of all processes (`samples.places`).
+        """
         ...
 
     @property
@@ -157,7 +173,12 @@ class PolicySettings(Protocol):
     """The settings of a policy: a frozen dataclass that builds it."""
 
     def build(self, contract: Contract, stream: Stream) -> Policy:
-        """A policy for these observations; the stream decides all fresh weights."""
+        """A fresh policy.
+
+        Args:
+            contract: what it will see and command.
+            stream: decides all fresh weights.
+        """
         ...
 
     def front_end(self, contract: Contract) -> FrontEnd | None:

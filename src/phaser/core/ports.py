@@ -34,7 +34,7 @@ class Probe(Protocol):
 
     @property
     def num_steps(self) -> int | None:
-        """Training steps of the task that begins; none where nobody said."""
+        """Training steps of the task that begins; None where nobody said."""
         ...
 
     def __call__(self, refs: Sequence[FrameRef]) -> Float[np.ndarray, "count"]:
@@ -49,10 +49,14 @@ class Probe(Protocol):
         learning_rate: float,
         variant: VirtualStep = "virtual",
     ) -> Float[np.ndarray, "count"]:
-        """The rise of each frame's loss in a virtual step of plain gradient descent.
+        """How much each frame's loss would rise in a virtual step of plain gradient descent.
 
-        "virtual" descends on the current task's frames of training step `step`; "snapshot" along
-        the gradient that the step before left.
+        Args:
+            refs: the stored frames.
+            step: the training step whose frames of the current task the virtual step descends on.
+            learning_rate: the length of the virtual step.
+            variant: "virtual" computes the gradient; "snapshot" takes the one that the training
+                step before left.
         """
         ...
 
@@ -66,7 +70,9 @@ class Segmenter(Protocol):
         """The most phases that a task can be cut into; None: there is no such number."""
         return None
 
-    def segment(self, demos: Sequence[Demo]) -> tuple[Segmentation, ...]: ...
+    def segment(self, demos: Sequence[Demo]) -> tuple[Segmentation, ...]:
+        """The phases of each demonstration of a task; labels must be the same in all."""
+        ...
 
 
 @runtime_checkable
@@ -85,11 +91,21 @@ class ImaginedFrames(Frames, Protocol):
     def __contains__(self, task: str) -> bool: ...
 
     def imagine(self, name: str, samples: Samples) -> None:
-        """From now on, frames 0, 1, … of a task of that name are the rows of these samples."""
+        """From now on, frames 0, 1, … of a task of that name are the rows of these samples.
+
+        Args:
+            name: a task that was never recorded.
+            samples: its frames.
+        """
         ...
 
     def join(self, name: str, parts: Sequence[str]) -> None:
-        """From now on, a task of that name has the imagined frames of these, one after another."""
+        """From now on, a task of that name has the imagined frames of these, one after another.
+
+        Args:
+            name: the new task.
+            parts: tasks of imagined frames.
+        """
         ...
 
 
@@ -133,12 +149,22 @@ class Keep(Protocol):
         return 1
 
     def select(self, task: PreparedTask, num_frames: int, stream: Stream) -> list[Bucket]:
-        """Exactly `num_frames` distinct frames of the task, in buckets by phase."""
+        """Exactly `num_frames` distinct frames of the task, in buckets by phase.
+
+        Args:
+            task: the finished task.
+            num_frames: how many frames it may leave.
+            stream: the source of random numbers, for rules that choose at random.
+        """
         ...
 
     def shrink(self, buckets: Sequence[Bucket], num_frames: int) -> list[Bucket]:
-        """The `num_frames` frames of one stored task that stay when it must give way, in the
-        rule's own order; the demonstrations may be gone by then."""
+        """The frames of one stored task that stay when it must give way to a new one.
+
+        Args:
+            buckets: what the task left; its demonstrations may be gone by now.
+            num_frames: how many of the frames stay: those that the rule ranks first.
+        """
         return first_ranked(buckets, num_frames)
 
 
@@ -163,7 +189,12 @@ class Sampler(Protocol):
     """Draws rehearsal frames for the steps of one task."""
 
     def next(self, count: int, step: int) -> Sequence[FrameRef]:
-        """The frames of a step; none while the memory is empty."""
+        """The frames that a step rehearses; none while the memory is empty.
+
+        Args:
+            count: how many frames.
+            step: the training step; the answer should depend on it and on the stream alone.
+        """
         ...
 
     def next_distinct(self, count: int, step: int) -> Sequence[FrameRef]:
@@ -225,9 +256,16 @@ class Draw(Protocol):
         """True for a rule that asks the policy for the outcome of a virtual step."""
         return False
 
-    def for_task(
-        self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe
-    ) -> Sampler: ...
+    def for_task(self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe) -> Sampler:
+        """The sampler of the task that begins.
+
+        Args:
+            memory: what the earlier tasks left.
+            task: the new task.
+            stream: the source of random numbers.
+            probe: asks the policy about stored frames.
+        """
+        ...
 
 
 @runtime_checkable
@@ -235,9 +273,13 @@ class LanguageEncoder(Protocol):
     """Sentences to vectors, by frozen weights."""
 
     @property
-    def identity(self) -> str: ...
+    def identity(self) -> str:
+        """Names the encoder, weights included; what it computed is cached under this name."""
+        ...
 
-    def encode(self, sentences: Sequence[str]) -> Float[np.ndarray, "count language"]: ...
+    def encode(self, sentences: Sequence[str]) -> Float[np.ndarray, "count language"]:
+        """One vector per sentence."""
+        ...
 
 
 @runtime_checkable
@@ -245,9 +287,13 @@ class VisionEncoder(Protocol):
     """Images to vectors, by frozen weights: a front end that can also describe an image."""
 
     @property
-    def identity(self) -> str: ...
+    def identity(self) -> str:
+        """Names the encoder, weights included; what it computed is cached under this name."""
+        ...
 
-    def __call__(self, images: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]: ...
+    def __call__(self, images: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """For each camera an array with one row per image."""
+        ...
 
     def describe(self, maps: Mapping[str, np.ndarray]) -> Float[np.ndarray, "count vision"]:
         """One vector per frame from what the call gave for all cameras."""

@@ -20,7 +20,9 @@ class Samples:
     """By camera the pixels (height, width, RGB in bytes), or, for a policy with a front end, what
     the front end made of them."""
     states: Float[np.ndarray, "rows state"]
+    """The robot's state at each frame, as recorded."""
     instructions: tuple[str, ...]
+    """The instruction of each frame's task."""
     actions: Float[np.ndarray, "rows chunk action"]
     """The actions from each frame on; empty chunks when a policy is asked to act."""
     valid: Bool[np.ndarray, "rows chunk"]
@@ -31,6 +33,7 @@ class Samples:
     """Rows in the batch of all processes."""
 
     def __len__(self) -> int:
+        """How many frames these are."""
         return len(self.states)
 
     def first(self, count: int) -> Samples:
@@ -57,7 +60,13 @@ class Samples:
         states: Float[np.ndarray, "rows state"],
         instructions: Sequence[str],
     ) -> Samples:
-        """What a policy sees when it is asked to act."""
+        """What a policy sees when it is asked to act.
+
+        Args:
+            images: by camera one image per row, or what the policy's front end made of them.
+            states: the robot's state, one row each.
+            instructions: one instruction per row.
+        """
         count = len(states)
         return cls(
             images=images,

@@ -13,10 +13,14 @@ class Phase:
     """One sub-skill: frames `start` to `stop`, `stop` excluded."""
 
     label: str
+    """Its name, such as grasp."""
     start: int
+    """The first frame."""
     stop: int
+    """The frame after the last."""
 
     def __len__(self) -> int:
+        """How many frames the phase has."""
         return self.stop - self.start
 
 
@@ -25,7 +29,9 @@ class Segmentation:
     """Phases of one demonstration: in order, no gap, no overlap, none empty."""
 
     num_frames: int
+    """Frames of the demonstration."""
     phases: tuple[Phase, ...]
+    """Its phases, in the order of time."""
 
     def __post_init__(self) -> None:
         edge = 0
@@ -45,7 +51,13 @@ class Segmentation:
     def from_boundaries(
         cls, boundaries: Sequence[int], *, num_frames: int, labels: Sequence[str]
     ) -> Segmentation:
-        """Phases between inner boundaries; one label more than boundaries."""
+        """Phases between inner boundaries.
+
+        Args:
+            boundaries: the first frame of every phase but the first.
+            num_frames: frames of the demonstration.
+            labels: names of the phases; one more than there are boundaries.
+        """
         edges = [0, *boundaries, num_frames]
         if len(labels) != len(edges) - 1:
             raise BrokenSegmentation(f"{len(edges) - 1} phases but {len(labels)} labels")
@@ -55,10 +67,12 @@ class Segmentation:
 
     @property
     def boundaries(self) -> tuple[int, ...]:
+        """The first frame of every phase but the first."""
         return tuple(phase.start for phase in self.phases[1:])
 
     @property
     def labels(self) -> tuple[str, ...]:
+        """Names of the phases, in order."""
         return tuple(phase.label for phase in self.phases)
 
     def phase_at(self, frame: int) -> int:

@@ -20,8 +20,10 @@ class Stream:
     """One named stream: call it for its generator, or ask for the generator of a step."""
 
     key: int
+    """The key of the counter-based generator, 128 bits."""
 
     def __call__(self) -> np.random.Generator:
+        """The generator of step 0, always from its start."""
         return self.at_step(0)
 
     def at_step(self, step: int) -> np.random.Generator:
@@ -29,7 +31,12 @@ class Stream:
         return np.random.Generator(np.random.Philox(key=self.key, counter=[0, 0, 0, step]))
 
     def uniforms(self, count: int, *, step: int) -> Float[np.ndarray, "count"]:
-        """What `at_step(step).random(count)` gives, without the cost of making a generator."""
+        """What `at_step(step).random(count)` gives, without the cost of making a generator.
+
+        Args:
+            count: how many numbers, each in [0, 1).
+            step: the training step that they belong to.
+        """
         return self.moved_to(step).random(count)
 
     def moved_to(self, step: int) -> np.random.Generator:
@@ -57,8 +64,10 @@ class Streams:
     """All streams of a run, derived from one seed."""
 
     seed: int
+    """The one number that all streams depend on."""
 
     def named(self, *names: object) -> Stream:
+        """The stream of that name; other names give numbers that have nothing to do with its."""
         text = "\x1f".join(str(part) for part in (self.seed, *names))
         digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
         return Stream(int.from_bytes(digest, "big"))

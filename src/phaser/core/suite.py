@@ -41,7 +41,9 @@ class Env(Protocol):
         """One control step; True once the episode counts as solved."""
         ...
 
-    def observe(self) -> Observation: ...
+    def observe(self) -> Observation:
+        """What the policy sees now."""
+        ...
 
     def milestones(self) -> Milestones:
         """How far the episode came, where the simulator can tell."""
@@ -70,7 +72,9 @@ class Suite(Protocol):
         """What a policy of this suite sees and commands."""
         ...
 
-    def tasks(self) -> tuple[Task, ...]: ...
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks in the order in which they are learnt."""
+        ...
 
     def in_order(self, order: str) -> Suite:
         """The same suite with its tasks in another order."""
@@ -78,11 +82,21 @@ class Suite(Protocol):
         return changed
 
     def demos(self, task: Task, split: str) -> tuple[Demo, ...]:
-        """The demonstrations of one of SPLITS, recorded now if they are not there yet."""
+        """The demonstrations of a task, recorded now if they are not there yet.
+
+        Args:
+            task: one of `tasks()`.
+            split: "train" for those that are learnt from, "heldout" for those that only measure.
+        """
         ...
 
     def images_sha256(self, task: Task, split: str) -> str:
-        """A hash of the recorded images: cached features are looked up by it."""
+        """A hash of the recorded images, by which cached features are looked up.
+
+        Args:
+            task: one of `tasks()`.
+            split: "train" or "heldout".
+        """
         ...
 
     @property
@@ -99,7 +113,12 @@ class Suite(Protocol):
         return None
 
     def ensure_recorded(self, task: Task, each: Callable[[], None] = lambda: None) -> None:
-        """Record the demonstrations of a task that are missing; `each` is called for each one."""
+        """Record the demonstrations of a task that are missing.
+
+        Args:
+            task: one of `tasks()`.
+            each: called after each demonstration, for progress.
+        """
         return None
 
     @property
@@ -108,6 +127,7 @@ class Suite(Protocol):
         return False
 
     def make_env(self, task: Task) -> Env:
+        """A simulator of the task."""
         raise BadInput(f"{type(self).__name__} has no simulator for {task.name!r}")
 
     def horizon(self, task: Task) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from phaser.core.errors import BadInput, UnknownName
+from phaser.core.errors import BadInput, MissingDependency, UnknownName
 from phaser.core.ports import LanguageEncoder, VisionEncoder
 from phaser.core.tables import Table
 
@@ -14,14 +15,28 @@ POLICY = "policy"
 choice for OpenVLA. It has no entry in the table."""
 
 
+@contextmanager
+def _libraries_of_the_extra() -> Iterator[None]:
+    """Say in one line what to install where a library of our own encoders is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise MissingDependency(
+            f"our frozen encoders need {error.name}, which is not installed; run: "
+            "pip install 'phaser-vla[encoders]', or give encoders of your own"
+        ) from error
+
+
 def _minilm() -> LanguageEncoder:
-    from phaser.encoders.minilm import MiniLM
+    with _libraries_of_the_extra():
+        from phaser.encoders.minilm import MiniLM
 
     return MiniLM()
 
 
 def _efficientnet(cameras: Sequence[str]) -> VisionEncoder:
-    from phaser.encoders.maps import EfficientNetMaps
+    with _libraries_of_the_extra():
+        from phaser.encoders.maps import EfficientNetMaps
 
     return EfficientNetMaps(cameras=tuple(cameras), fine_cameras=tuple(cameras))
 

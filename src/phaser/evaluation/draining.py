@@ -13,7 +13,7 @@ from typing import NoReturn
 
 @contextmanager
 def termination_noted() -> Iterator[Callable[[], bool]]:
-    """Gives a question: was the process asked to end? A second SIGTERM does what it always does."""
+    """Gives a function that tells if SIGTERM came; a second SIGTERM does what it always does."""
     before = signal.getsignal(signal.SIGTERM)
     in_main = threading.current_thread() is threading.main_thread()
     if not in_main or before in (None, signal.SIG_IGN):

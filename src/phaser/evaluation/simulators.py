@@ -20,12 +20,12 @@ from phaser.evaluation.messages import Answer, Job, Question, Start
 
 MODULE = "phaser.evaluation.simulator_process"
 TIME_LIMIT_S = 120.0
-"""For the answer to a chunk of actions, which takes much less than a second."""
+"""Seconds in which a chunk of actions must be answered; it takes much less than one."""
 LONGER_TO_START = 5
-"""Times the limit: a simulator may have to be built and its controller compiled first, on a machine
-that does much else."""
+"""Factor on that limit while a simulator starts: it may have to be built and its
+controller compiled first, on a machine that does much else."""
 GRACE_S = 5.0
-"""Between the last word of a process that fails and its end."""
+"""Seconds that a failing process gets to end after its last word."""
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 """Several simulators share the processor; their matrices are tiny."""
 
@@ -71,7 +71,7 @@ class Worker:
         self.ask(Start(suite=suite, job=job))
 
     def ask(self, question: Question) -> None:
-        """A process that is gone is noticed when its answer is read."""
+        """Send a message; a process that is gone is noticed when its answer is read."""
         times = LONGER_TO_START if isinstance(question, Start) else 1
         self._given_s = times * self._time_limit_s
         self.deadline = time.monotonic() + self._given_s
@@ -102,7 +102,7 @@ class Worker:
         return f"{what}; its last line: {words or 'none'}"
 
     def close(self) -> None:
-        """At once: the process holds nothing that would have to be saved."""
+        """End the process at once; it holds nothing that would have to be saved."""
         self.pipe.close()
         self._process.kill()
         self._process.wait()
@@ -114,7 +114,7 @@ class Worker:
 
 
 class Simulators:
-    """So many simulator processes; results do not depend on their number. Close them at the end."""
+    """A pool of simulator processes; results do not depend on their number. Close it at the end."""
 
     def __init__(self, num_workers: int = 1, *, time_limit_s: float = TIME_LIMIT_S) -> None:
         if num_workers < 1 or time_limit_s <= 0:

@@ -16,7 +16,7 @@ class Throughput:
     elapsed_s: float = 0.0
     policy_s: float = 0.0
     spent: Spent = field(default_factory=Spent)
-    """By all simulators together."""
+    """What all simulators together spent."""
 
     @property
     def episodes_per_s(self) -> float:
@@ -24,14 +24,14 @@ class Throughput:
 
     @property
     def seconds_left(self) -> float | None:
-        """As if the rest went as fast as what is done; nothing is known before the first."""
+        """Seconds that the rest takes at the speed so far; None before the first rollout ended."""
         if not self.episodes:
             return None
         return self.elapsed_s / self.episodes * (self.planned - self.episodes)
 
     @property
     def shares(self) -> dict[str, float]:
-        """Of the time in which somebody worked; simulators work side by side."""
+        """Shares of the working time of all simulators and the policy, which work side by side."""
         seconds = {
             "physics": self.spent.physics_s,
             "rendering": self.spent.rendering_s,
@@ -42,7 +42,7 @@ class Throughput:
 
     @property
     def amounts(self) -> dict[str, float]:
-        """What is stored of it: seconds on the clock, and how many rollouts they were spent on."""
+        """The numbers that timing.json stores: seconds on the clock, and rollouts."""
         return {
             "rollouts": float(self.episodes),
             "rollout_clock_s": self.elapsed_s,

@@ -57,7 +57,7 @@ class Cell:
     folder: CellFolder
     notify: Notify
     simulators: Simulators
-    """How many there are changes how long a cell takes, never what it finds."""
+    """Simulator processes; their number changes how long a cell takes, never what it finds."""
     frames: FrameTable = field(default_factory=FrameTable)
     materials: dict[str, TaskMaterial] = field(default_factory=dict)
     steps_made: int = 0

@@ -8,8 +8,9 @@ from typing import Any
 
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.files import read_json
-from phaser.experiments.provenance import commit, versions
+from phaser.experiments.provenance import commit
 from phaser.experiments.run import Run, run_from, settings_of
+from phaser.experiments.versions import versions
 
 LIBRARIES = ("torch", "numpy", "metaworld", "mujoco", "hf-libero", "robosuite")
 """Libraries whose version affects results."""

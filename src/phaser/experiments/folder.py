@@ -20,8 +20,9 @@ from phaser.evaluation.phase_losses import LOSSES_SCHEMA
 from phaser.evaluation.rollouts import Episode
 from phaser.experiments.compatibility import about, require_same_libraries, require_same_settings
 from phaser.experiments.finished import DONE
-from phaser.experiments.provenance import command_of, commit, versions
+from phaser.experiments.provenance import command_of, commit
 from phaser.experiments.run import Run, settings_of
+from phaser.experiments.versions import versions
 from phaser.routing.boltzmann import entropy_bits
 from phaser.routing.samplers import uniform_over_frames
 from phaser.training.checkpoint import Steps, write_tensors

@@ -38,7 +38,7 @@ class Measuring:
     accelerator: Accelerator
     notify: Notify
     heldout: dict[str, HeldoutPhases] = field(default_factory=dict)
-    """By task; a task whose demonstrations are gone has none."""
+    """Held-out phases by task; a task whose demonstrations are gone has none."""
 
     def after(self, stage: str, index: int) -> list[Episode]:
         """Measure after a task, or after the joint training of all; rollouts come first."""

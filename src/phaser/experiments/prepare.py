@@ -42,7 +42,7 @@ class Preparation:
     suite: Suite
     contract: Contract
     front_end: FrontEnd | None
-    """The policy's own."""
+    """The frozen part of the policy's sight; None for a policy that reads pixels."""
     vision: VisionEncoder
     language: LanguageEncoder
     chunk_length: int
@@ -173,7 +173,7 @@ def prefetch(
 
 
 def _prepare_task(suite: Suite, policy: PolicySettings, encoders: Encoders, task: Task) -> None:
-    """Neither weights nor a policy are needed for it."""
+    """Record and encode one task; no policy is built for it."""
     import torch
 
     torch.set_num_threads(1)

@@ -1,17 +1,14 @@
-"""Where a number came from: versions, commit, and the command that repeats it."""
+"""Where a number came from: the commit, and the command that repeats it."""
 
 from __future__ import annotations
 
-import platform
 import shlex
 import subprocess
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from phaser import __version__
 from phaser.core.suite import DERIVED
 from phaser.experiments.presets import PRESETS
 from phaser.experiments.run import Run, settings_of
@@ -27,22 +24,6 @@ BUDGET_FLAGS = {
     ("bytes", "memory"): "--budget-total-bytes",
 }
 """The flag that gives a budget, by its unit and by what it holds for."""
-
-PACKAGES = (
-    *("torch", "numpy", "metaworld", "mujoco", "hf-libero", "robosuite", "bddl"),
-    *("accelerate", "pyarrow", "safetensors"),
-)
-
-
-def versions() -> dict[str, str]:
-    """Versions of all that can change a result."""
-    found = {"phaser": __version__, "python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
 
 
 def commit() -> str:

@@ -42,8 +42,9 @@ class Budget:
     amount: int = 20
     """A number of frames, or of encoded bytes."""
     unit: Unit = "frames"
+    """"frames" or "bytes"."""
     per: Per = "task"
-    """The amount holds for every task, for every phase of a task, or for the whole memory."""
+    """What the amount is for: every "task", every "phase" of a task, or the whole "memory"."""
     floor: int = 1
     """Frames that every phase keeps when a total makes older tasks give way."""
 
@@ -78,12 +79,22 @@ class Budget:
 
     @classmethod
     def total(cls, frames: int, *, floor: int = 1) -> Budget:
-        """So many frames in all, however many tasks there are."""
+        """So many frames in all, however many tasks there are; older tasks give way.
+
+        Args:
+            frames: the most frames that the memory holds.
+            floor: frames that every phase keeps.
+        """
         return cls(amount=frames, per="memory", floor=floor)
 
     @classmethod
     def total_bytes(cls, num_bytes: int, *, floor: int = 1) -> Budget:
-        """As many frames in all as fit into so many encoded bytes."""
+        """As many frames in all as fit into so many encoded bytes; older tasks give way.
+
+        Args:
+            num_bytes: the most encoded bytes that the memory holds.
+            floor: frames that every phase keeps.
+        """
         return cls(amount=num_bytes, unit="bytes", per="memory", floor=floor)
 
     def __str__(self) -> str:
@@ -99,6 +110,7 @@ class Budget:
 
     @property
     def is_total(self) -> bool:
+        """True where the amount is for the whole memory."""
         return self.per == "memory"
 
     def keep(
@@ -112,9 +124,12 @@ class Budget:
     ) -> Kept:
         """Choose the frames of a task within the budget.
 
-        rule: decides which frames stay.
-        memory: what the earlier tasks left; with a total they may have to give way.
-        size_of: encoded bytes of a frame, new or stored; needed for a budget in bytes.
+        Args:
+            rule: decides which frames stay.
+            task: the finished task.
+            memory: what the earlier tasks left; with a total they may have to give way.
+            stream: the source of random numbers, for rules that choose at random.
+            size_of: encoded bytes of a frame, new or stored; needed for a budget in bytes.
         """
         if not rule.keeps_frames:
             return Kept(buckets=(), memory=memory, evicted={})

@@ -66,9 +66,9 @@ class Forgotten:
     removed: str
     """The shard that was overwritten with zeros and removed."""
     num_bytes: int
-    """How many bytes that were."""
+    """Size of that shard."""
     sha256: str
-    """What they were."""
+    """SHA-256 of that shard."""
     written: str | None
     """The shard that holds the rest of the task, if there is a rest."""
 
@@ -78,12 +78,19 @@ class Store:
     """One state of a memory folder."""
 
     path: Path
+    """The folder."""
     manifest: Manifest
+    """What the folder holds, as it was when this view was opened."""
     _shards: OrderedDict[str, Shard] = field(default_factory=OrderedDict, repr=False)
 
     @classmethod
     def create(cls, path: Path | str, *, about: Mapping[str, Any]) -> Store:
-        """An empty memory in a new or empty folder; `about` is JSON: method, settings, seed."""
+        """Make an empty memory.
+
+        Args:
+            path: a folder that is new or empty.
+            about: whatever the writer says of itself, as JSON: method, settings, seed.
+        """
         path = Path(path)
         if path.exists() and not path.is_dir():
             raise BadInput(f"{path} is a file; a memory needs a folder of its own")
@@ -94,9 +101,11 @@ class Store:
 
     @classmethod
     def open(cls, path: Path | str, *, writing: bool = False) -> Store:
-        """A view of a memory: the manifest is checked; shards are, when they are first used.
+        """A view of a memory: the manifest is checked now, a shard when it is first used.
 
-        `writing` also clears what a killed process left behind, as the next `add` would.
+        Args:
+            path: the folder of the memory.
+            writing: also clear what a killed process left behind, as the next `add` would.
         """
         path = Path(path)
         if not os.path.lexists(path / MANIFEST):
@@ -176,7 +185,12 @@ class Store:
         return found
 
     def add(self, new: NewTask, codec: ImageCodec) -> Store:
-        """Store a finished task: its shard, then the manifest, which commits it."""
+        """Store a finished task: its shard, then the manifest, which commits it.
+
+        Args:
+            new: the task, its buckets and the samples of their frames.
+            codec: how images are encoded.
+        """
         return self.add_planned(lambda now: Addition(new=new), codec)
 
     def add_planned(
@@ -188,8 +202,10 @@ class Store:
     ) -> Store:
         """Store a task within what the memory holds now, which another process may have changed.
 
-        plan: says what enters and what gives way, given the newest state.
-        waiting: told in one line when another process has to finish first.
+        Args:
+            plan: says what enters and what gives way, given the newest state.
+            codec: how images are encoded.
+            waiting: told in one line when another process has to finish first.
         """
         with _alone(self.path, waiting):
             manifest = read_manifest(self.path)
@@ -245,6 +261,10 @@ class Store:
         """Remove a task, or one episode of it, so that its bytes are in no file of the folder.
 
         Prototypes are means over a task's demonstrations: they stay until the task goes.
+
+        Args:
+            task: the name of the task.
+            episode: the number of one demonstration; None: the whole task goes.
         """
         with _alone(self.path):
             manifest = read_manifest(self.path)

@@ -35,7 +35,7 @@ class Elastic(PenaltyRule):
     decay: float = 1.0
     """How much of the earlier tasks' F stays when a task is added."""
     num_frames: int = 200
-    """Of each task, from which its F is taken."""
+    """Frames of each task from which its F is computed."""
 
     def __post_init__(self) -> None:
         check_weight("strength", self.strength)

@@ -20,16 +20,22 @@ class Method:
     """How a stream of tasks is learnt without losing the earlier ones."""
 
     name: str
+    """Its name in tables, folders and reports."""
     keep: Keep
+    """Chooses the frames that a finished task leaves."""
     draw: Draw
+    """Chooses the frames that a step rehearses."""
     rehearse: RehearseRule = field(default_factory=AsStored)
+    """Decides in which form a drawn frame is rehearsed: as stored, or changed."""
     penalty: PenaltyRule = field(default_factory=NoPenalty)
+    """Changes the loss or the gradient of a step to protect earlier tasks."""
     segmenter: Segmenter = DEFAULT_SEGMENTER
     """Cuts demonstrations into phases; part of the method, because the paper's way of cutting is
     part of what `phaser-paper` means."""
     joint: bool = False
     """All tasks at once instead of in a row: the upper bound, not a continual learner."""
     summary: str = ""
+    """One line for `phaser methods`."""
 
     def __post_init__(self) -> None:
         protecting = [rule for rule in (self.rehearse, self.penalty) if rule.needs_policy]

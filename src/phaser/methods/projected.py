@@ -68,5 +68,5 @@ class _Projecting:
 
 
 def _mean(losses: Float[Tensor, "some"]) -> Float[Tensor, ""]:
-    """0, still with a gradient, of a process that has none of these frames."""
+    """The mean of these losses; 0, still with a gradient, in a process that has none of them."""
     return losses.sum() / max(1, len(losses))

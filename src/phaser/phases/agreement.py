@@ -39,7 +39,7 @@ class Agreement:
 def agreement(
     pairs: Iterable[tuple[Segmentation, Segmentation]], *, tolerance: int = 5
 ) -> Agreement:
-    """Of (found, reference) pairs; without any boundary on either side they agree fully."""
+    """The agreement of (found, reference) pairs; where neither has a boundary they agree fully."""
     if tolerance < 0:
         raise BadInput(f"a tolerance of {tolerance} steps; expected 0 or more")
     counts = _Counts()

@@ -39,7 +39,9 @@ class AutoPC(Segmenter):
     """"per-demo" finds the same events, in order, in every demonstration; "ratio" copies the
     representative's ratios (the paper)."""
     max_phases: int = 5
+    """The most phases of a task."""
     min_phase_frames: int = 3
+    """The fewest frames of a phase; a candidate nearer to another boundary is left out."""
     min_score: float = 0.18
     """Below this score a candidate is no boundary, unless the gripper closes or opens there for
     good; with none left, one phase."""
@@ -47,6 +49,7 @@ class AutoPC(Segmenter):
     """Find phases on the steps that move, and give them back in original steps: "auto" where most
     steps are idle, "always", or "never"."""
     signals: SignalRules = field(default_factory=SignalRules)
+    """How the boundary score is computed from actions."""
 
     def __post_init__(self) -> None:
         for name, value, kind in (
@@ -103,9 +106,12 @@ class AutoPC(Segmenter):
     def carry(
         self, boundaries: Sequence[int], demos: Sequence[Demo], *, reference: int
     ) -> tuple[tuple[Placed, ...], ...]:
-        """The boundaries of demonstration `reference` in every one; there they stay.
+        """Carry the boundaries of one demonstration over to all of them.
 
-        All steps are those of the demonstrations as they are, idle ones included.
+        Args:
+            boundaries: steps of the reference, idle ones counted; they stay where they are.
+            demos: the demonstrations of one task.
+            reference: the position of the one that the boundaries belong to.
         """
         return self._carried(boundaries, [self.lapse(demo) for demo in demos], reference)
 
@@ -114,8 +120,11 @@ class AutoPC(Segmenter):
     ) -> list[Candidate]:
         """The gripper's events, then the highest candidates, as far as phases stay long enough.
 
-        `found` are candidates of a demonstration of `num_frames`; `grip_frames` is how short a
-        phase may be that a gripper's event begins or ends, where that is not `min_phase_frames`.
+        Args:
+            found: candidates of one demonstration.
+            num_frames: frames of that demonstration.
+            grip_frames: how short a phase may be that a gripper's event begins or ends; None:
+                `min_phase_frames`.
         """
         chosen: list[Candidate] = []
         grip_frames = self.min_phase_frames if grip_frames is None else grip_frames
@@ -165,7 +174,7 @@ class AutoPC(Segmenter):
     def _placed(
         self, boundaries: Sequence[int], seen: Sequence[Lapse], reference: int
     ) -> Sequence[Sequence[Placed]]:
-        """In steps that were kept."""
+        """The boundaries in each demonstration, in steps that were kept."""
         demos = [one.demo for one in seen]
         if self.boundaries == "per-demo":
             rule = Alignment(

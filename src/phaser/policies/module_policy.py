@@ -25,7 +25,13 @@ from phaser.core.samples import Samples
 
 
 class ModulePolicy(nn.Module):
-    """A policy that trains all weights that require a gradient, with one learning rate."""
+    """A policy that trains all weights that require a gradient, with one learning rate.
+
+    Args:
+        contract: what the policy sees and commands.
+        name: the policy's name, saved with its weights.
+        chunk_length: how many actions it answers at once.
+    """
 
     def __init__(self, contract: Contract, *, name: str, chunk_length: int) -> None:
         super().__init__()
@@ -38,19 +44,24 @@ class ModulePolicy(nn.Module):
 
     @property
     def front_end(self) -> FrontEnd | None:
+        """None: the policy reads pixels."""
         return None
 
     @property
     def offers(self) -> frozenset[str]:
+        """Neither "features" nor "outputs", unless a subclass says so."""
         return frozenset()
 
     def features(self, batch: Batch) -> Tensor:
+        """Refuse; a policy that offers them overrides this."""
         raise NotOffered(self, "features")
 
     def outputs(self, batch: Batch) -> Tensor:
+        """Refuse; a policy that offers them overrides this."""
         raise NotOffered(self, "outputs")
 
     def parameter_groups(self) -> list[ParameterGroup]:
+        """One group with all weights that require a gradient."""
         return [ParameterGroup(parameters=[w for w in self.parameters() if w.requires_grad])]
 
     def trained_state(self) -> dict[str, Tensor]:
@@ -59,6 +70,7 @@ class ModulePolicy(nn.Module):
         return {name: value for name, value in self.state_dict().items() if name not in frozen}
 
     def load_trained_state(self, weights: Mapping[str, Tensor]) -> None:
+        """Put the weights of `trained_state` back; other names are refused."""
         expected, found = set(self.trained_state()), set(weights)
         if expected != found:
             missing, unknown = sorted(expected - found), sorted(found - expected)

@@ -28,7 +28,9 @@ class Columns:
     """Names of what replay reads in a sample; the defaults are LeRobot's."""
 
     episode: Key = "episode_index"
+    """The number of the episode."""
     frame: Key = "frame_index"
+    """The number of the frame in its episode, from 0."""
     action: Key = "action"
     """One action per frame, or a chunk of actions whose first row is the frame's own."""
     state: Key | None = None

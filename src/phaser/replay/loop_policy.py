@@ -28,10 +28,11 @@ BatchFunction = Callable[[Any], Tensor]
 class LoopPolicy(nn.Module):
     """A model and the functions that rules call.
 
-    model: the module that is trained; weights that require a gradient count as trained.
-    losses: one loss per sample of a batch, as a tensor with gradients.
-    features: one vector per sample, what the head reads (icarl).
-    outputs: the actions for each sample, (batch, steps, dims) or (batch, dims) (der).
+    Args:
+        model: the module that is trained; weights that require a gradient count as trained.
+        losses: gives one loss per sample of a batch, as a tensor with gradients.
+        features: gives one vector per sample, what the head reads (icarl).
+        outputs: gives the actions for each sample, (batch, steps, dims) or (batch, dims) (der).
     """
 
     def __init__(
@@ -50,13 +51,25 @@ class LoopPolicy(nn.Module):
 
     @property
     def offers(self) -> frozenset[str]:
+        """Which of "features" and "outputs" were given."""
         return frozenset(name for name, given in self._given.items() if given is not None)
 
     def batch(self, samples: UserSamples, *, augment: Stream | None = None) -> Any:
-        """The user's samples as the user's batch, on the model's device."""
+        """The user's samples as the user's batch, on the model's device.
+
+        Args:
+            samples: what the memory or the dataset gave.
+            augment: not used; the user's own loader augments.
+        """
         return _moved(self.collate(list(samples.samples)), self.device)
 
     def forward(self, batch: Any, noise: Stream) -> Tensor:
+        """One loss per sample.
+
+        Args:
+            batch: what `batch` made.
+            noise: not used; the user's own losses draw their noise.
+        """
         losses = self._losses(batch)
         if not isinstance(losses, Tensor) or losses.ndim != 1:
             shape = tuple(losses.shape) if isinstance(losses, Tensor) else type(losses).__name__
@@ -66,14 +79,17 @@ class LoopPolicy(nn.Module):
         return losses
 
     def features(self, batch: Any) -> Tensor:
+        """What the given `features` answers."""
         return self._asked("features", batch)
 
     def outputs(self, batch: Any) -> Tensor:
+        """What the given `outputs` answers, as chunks of actions."""
         found = self._asked("outputs", batch)
         return found[:, None] if found.ndim == 2 else found
 
     @property
     def device(self) -> torch.device:
+        """Where the model's weights are."""
         return next(iter(self.model.parameters())).device
 
     def _asked(self, name: str, batch: Any) -> Tensor:

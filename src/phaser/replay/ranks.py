@@ -29,7 +29,7 @@ class Ranks:
 
     @classmethod
     def found(cls, rank: int | None, world_size: int | None) -> Ranks:
-        """As told, else as `torch.distributed` says, else alone."""
+        """The given rank and world size, else those of `torch.distributed`, else one process."""
         if (rank is None) != (world_size is None):
             raise BadInput(f"rank {rank}, world_size {world_size}; give both or neither")
         if rank is None or world_size is None:

@@ -55,14 +55,17 @@ class Replay:
     """A memory on disk and the rules by which tasks enter it and come back."""
 
     folder: Path | str
+    """Where the memory is kept; made when the first task begins."""
     _: KW_ONLY
     method: Method | str = "phaser"
+    """A name of `phaser methods`, or a `Method` of your own."""
     budget: int | Budget | None = None
     """Frames per task, or another way of counting: `Budget.per_phase(250)`,
     `Budget.bytes_per_task(50_000_000)`, `Budget.total(10_000)`, `Budget.total_bytes(2 * 10**9)`."""
     codec: ImageCodec | str = "webp-lossless"
     """How images are stored; the default gives the same pixels back, "jpeg:90" is smaller."""
     seed: int = 0
+    """Draws, and frames that are kept at random, depend on it."""
     layout: ActionLayout | str | None = None
     """Which action numbers move the arm and which the gripper; None: the dataset says it."""
     phases: Segmenter | Path | str | None = None
@@ -70,8 +73,9 @@ class Replay:
     rehearsed_share: float = 0.5
     """Share of a batch that `mix` replaces; at least one current sample stays."""
     columns: Columns = field(default_factory=Columns)
+    """How your samples name episode, frame, action and images; the default is LeRobot's."""
     collate: Collate | None = None
-    """The loader's own, if it has one."""
+    """The collate function of your loader, if it has one."""
     language: Language | str = "minilm"
     """An encoder by name, or a function from text to a vector; only routing methods ask for it."""
     vision: Vision | str = "efficientnet-lite0"
@@ -85,8 +89,9 @@ class Replay:
     read_ahead: bool = True
     """Read the next step's samples in a thread while the current step is trained on."""
     rank: int | None = None
+    """The number of this process among those that train together; None: torch.distributed's."""
     world_size: int | None = None
-    """Where this process stands among others; None: as `torch.distributed` says."""
+    """How many processes train together; None: as `torch.distributed` says, else one."""
 
     def __post_init__(self) -> None:
         chosen = self.rules
@@ -135,8 +140,12 @@ class Replay:
     ) -> ReplayTask:
         """Begin a task: read its demonstrations, find its phases, score the stored ones, once.
 
-        `demos` is a map-style dataset whose samples carry episode and frame numbers (LeRobot's
-        names, or `columns`), or a list of our own demonstrations. `start_step` resumes.
+        Args:
+            demos: a map-style dataset whose samples carry episode and frame numbers (LeRobot's
+                names, or `columns`), or a list of `Demo`.
+            instruction: what the policy is asked to do.
+            name: the task's name in the memory; left out, made from the instruction.
+            start_step: the training step at which an interrupted task goes on.
         """
         check_probe(self.rules, self.probe, self.policy)
         ranks = Ranks.found(self.rank, self.world_size)

@@ -30,7 +30,8 @@ def to_stored(value: Tensor) -> TensorArray:
             "let the dataset give dense ones (tensor.to_dense(), tensor.dequantize())"
         )
     if plain.dtype in _AS_WORDS:
-        words = plain.contiguous().view(torch.uint16).numpy()
+        # By way of int16: torch has unsigned words only since 2.3.
+        words = plain.contiguous().view(torch.int16).numpy().view(np.uint16)
         return TensorArray(values=words, dtype=_AS_WORDS[plain.dtype])
     name = str(plain.dtype).removeprefix("torch.")
     try:
@@ -44,11 +45,11 @@ def to_stored(value: Tensor) -> TensorArray:
 
 def to_tensor(value: TensorArray) -> Tensor:
     """The tensor again; copied, because stored arrays are read-only maps of a file."""
-    tensor = torch.from_numpy(np.array(value.values))
+    values = np.array(value.values)
     for dtype, name in _AS_WORDS.items():
         if value.dtype == name:
-            return tensor.view(dtype)
-    return tensor
+            return torch.from_numpy(values.view(np.int16)).view(dtype)
+    return torch.from_numpy(values)
 
 
 def as_array(value: Any) -> np.ndarray:

@@ -23,7 +23,7 @@ class PhaseFrames:
     label: str
     frames: int
     num_bytes: int
-    """Encoded; 0 where the run did not count them."""
+    """Encoded bytes; 0 where the run did not count them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,7 +32,7 @@ class Certificate:
 
     frames_per_task: Mapping[str, int]
     bytes_per_task: Mapping[str, int]
-    """Empty where the run did not count them."""
+    """Encoded bytes by task; empty where the run did not count them."""
     phases: tuple[PhaseFrames, ...]
     total_frames: int
 

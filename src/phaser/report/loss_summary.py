@@ -22,9 +22,9 @@ class LossRow:
 
     method: str
     loss: LossEstimate
-    """After the last task; lower is better."""
+    """Held-out loss after the last task; lower is better."""
     learnt: float | None
-    """Just after each task was learnt."""
+    """Held-out loss of each task just after it was learnt, the mean over tasks."""
     forgetting: float | None
     """Growth of the loss since a task was learnt, mean over all tasks but the last."""
     short: float | None

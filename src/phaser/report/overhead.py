@@ -38,10 +38,10 @@ class OverheadRow:
     step_ms: float | None
     step_is_bound: bool
     step_ratio: float | None
-    """To er's, where both were timed alike."""
+    """Time of a step divided by er's, where both were timed alike."""
     transition_ms: float | None
     transition_extra_ms: float | None
-    """More than er's."""
+    """Milliseconds of a transition beyond er's."""
     passes_per_task: Mapping[str, float]
     memory_bytes: float
     memory_ratio: float | None

@@ -24,7 +24,7 @@ class Cost:
     transition_ms: float | None
     """Processor time of what a method does once per task: draw, keep and penalty."""
     passes: Passes
-    """Made by measuring samplers, over all tasks."""
+    """Passes that samplers made to measure, over all tasks."""
     memory_bytes: int
     penalty_bytes: int
 

@@ -127,7 +127,7 @@ class AdaptiveSampler:
         return self._mixed((1 - trust) * self.prior.weights() + trust * self._shares(risen))
 
     def _shares(self, risen: Float64[np.ndarray, "probes"]) -> Float[np.ndarray, "buckets"]:
-        """Of each bucket in all that was lost."""
+        """Each bucket's share of the total loss increase."""
         counts = self._probe_counts()
         sums = np.add.reduceat(risen, np.cumsum(counts) - counts)
         lost = np.maximum(sums / counts, 0.0)

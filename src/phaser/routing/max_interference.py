@@ -37,7 +37,7 @@ class MaxInterference(Draw):
     num_cached: int = 8
     """How many of them are rehearsed until the next refresh."""
     learning_rate: float = 1e-3
-    """Of the virtual step, which is plain gradient descent."""
+    """Learning rate of the virtual step, which is plain gradient descent."""
     variant: VirtualStep = "virtual"
     """"virtual" computes a gradient for the step; "snapshot" takes the one that the step before
     left, which costs nothing, and so scores for the first time at step 1."""

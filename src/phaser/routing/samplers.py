@@ -102,7 +102,7 @@ class WeightedSampler:
     def next_by(
         self, edges: Float[np.ndarray, "buckets"], count: int, step: int
     ) -> Sequence[FrameRef]:
-        """The same by other probabilities."""
+        """As `next`, by other probabilities."""
         if not len(self.sizes):
             return []
         uniforms = self.stream.uniforms(2 * count, step=step)

@@ -20,7 +20,7 @@ class Check:
     ok: bool
     detail: str
     needed: bool = True
-    """Whether all is well only if this is."""
+    """True where a failure of this check fails the doctor as a whole."""
 
     def line(self, width: int = 0) -> str:
         sign = "ok" if self.ok else "missing" if self.needed else "absent"

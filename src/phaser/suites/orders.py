@@ -14,7 +14,7 @@ _SHUFFLED = re.compile(r"shuffled\((\d{1,9})\)")
 
 
 def drawn(things: Sequence[Thing], count: int, *, stream: int) -> tuple[Thing, ...]:
-    """So many different things in a random order, decided by the number of a stream."""
+    """`count` different things in a random order, decided by the number of a stream."""
     if not 0 < count <= len(things):
         raise BadInput(f"a stream of {count} out of {len(things)}; expected 1 to {len(things)}")
     draw = Streams(stream).named("task stream", len(things))()

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset, RandomSampler
 
@@ -106,6 +106,19 @@ def loader(
         demos, replacement=True, num_samples=num_steps * batch_size, generator=generator
     )
     return DataLoader(demos, batch_size=batch_size, sampler=chosen, **options)
+
+
+def language(instruction: str) -> Float[np.ndarray, "words"]:
+    """A stand-in for a language encoder: the vector of an instruction's words."""
+    return _words(instruction).numpy()
+
+
+def vision(images: UInt8[np.ndarray, "count height width 3"]) -> Float[np.ndarray, "count sight"]:
+    """A stand-in for a vision encoder: each image in 16 coarse squares."""
+    coarse = nn.functional.adaptive_avg_pool2d(
+        torch.from_numpy(images).permute(0, 3, 1, 2) / 255, 4
+    )
+    return coarse.flatten(1).numpy()
 
 
 @torch.no_grad()

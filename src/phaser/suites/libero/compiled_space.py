@@ -52,7 +52,7 @@ class CompiledSpace(OperationalSpace):
         self._jacobian_transposed = self._jacobian.T
 
     def torques(self) -> Float[np.ndarray, "joints"]:
-        """In an array that the next call fills anew."""
+        """The torques of the joints, in an array that the next call overwrites."""
         library, model = self._library, self._model
         library.mj_jacSite(model, self._data, self._moving_linear, self._moving_angular, self._site)
         library.mj_fullM(model, self._inertia_of_all, self._inertia_numbers)

@@ -14,7 +14,7 @@ from phaser.suites.libero.hub import Interrupted, reading
 from phaser.suites.libero.listing import HubFile, Repository
 
 WAITS_S = (1.0, 2.0, 4.0, 8.0)
-"""Before the same file is asked for again; counted anew whenever bytes came in between."""
+"""Seconds to wait before a file is asked for again; the count restarts whenever bytes came."""
 
 Report = Callable[[int], None]
 """Called with the number of bytes that came; a negative number takes bytes back."""

@@ -64,7 +64,7 @@ class OperationalSpace:
         return self._position.copy(), self._rotation.reshape(3, 3).copy()
 
     def torques(self) -> Float[np.ndarray, "joints"]:
-        """From positions and speeds that have been propagated through the model."""
+        """The torques of the joints, from positions and speeds propagated through the model."""
         library, model = self._library, self._model
         library.mj_jacSite(model, self._data, self._moving_linear, self._moving_angular, self._site)
         library.mj_fullM(model, self._inertia_of_all, self._inertia_numbers)

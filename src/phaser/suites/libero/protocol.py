@@ -1,4 +1,4 @@
-"""The protocol as data: all that moves a success rate without anybody learning anything.
+"""The evaluation protocol as data: every choice that changes a success rate of one policy.
 
 A policy that was trained under one protocol and is evaluated under another loses 10 to 40 points,
 silently. So the protocol is one value, named, stored with every result and checked by `doctor`.
