@@ -96,7 +96,7 @@ def open_demos(
     if named:
         given = named.layout
     remarks: tuple[str, ...] = ()
-    if (source / "meta" / "info.json").is_file():
+    if (source / "meta" / "info.json").exists():
         if state_keys or instruction:
             raise BadInput(f"{source} is a LeRobot dataset: it names its own state and instruction")
         dataset = open_dataset(source)

@@ -13,6 +13,7 @@ from typing import Literal, get_args
 from phaser.core.errors import BadInput
 from phaser.core.memory import Bucket, Memory, PreparedTask
 from phaser.core.ports import Keep, SizeOf
+from phaser.core.ranges import COUNT
 from phaser.core.streams import Stream
 from phaser.memory.byte_budget import within_bytes
 from phaser.memory.water_level import level_for, levelled
@@ -52,7 +53,7 @@ class Budget:
                 raise BadInput(f"{name} {value!r}; expected one of {', '.join(get_args(known))}")
         for name in ("amount", "floor"):
             value = getattr(self, name)
-            if type(value) is not int or value < 1:
+            if type(value) is not int or not COUNT.holds(value):
                 raise BadInput(
                     f"a budget with {name} {value!r}; expected a whole number of at least 1 "
                     "(the method `sequential` keeps nothing)"

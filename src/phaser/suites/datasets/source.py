@@ -117,7 +117,7 @@ def safe_name(text: str) -> str:
 
 
 def _is_lerobot(path: Path) -> bool:
-    return (path / "meta" / "info.json").is_file()
+    return (path / "meta" / "info.json").exists()
 
 
 def _numbered(what: str, count: int) -> tuple[str, ...]:
