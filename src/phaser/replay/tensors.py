@@ -24,6 +24,11 @@ def is_tensor(value: object) -> bool:
 def to_stored(value: Tensor) -> TensorArray:
     """A tensor as an array on the CPU, with the name of its type."""
     plain = value.detach().cpu()
+    if plain.layout != torch.strided:
+        raise BadInput(
+            f"a sample holds a tensor of layout {str(plain.layout).removeprefix('torch.')}, which "
+            "cannot be stored; let the dataset give dense ones: tensor.to_dense()"
+        )
     if plain.dtype in _AS_WORDS:
         words = plain.contiguous().view(torch.uint16).numpy()
         return TensorArray(values=words, dtype=_AS_WORDS[plain.dtype])
