@@ -1,12 +1,16 @@
 """What a user gets wrong with `phaser segment` is one line, exit code 2, and no file."""
 
+import os
 import shlex
 from pathlib import Path
 
 import pytest
+from made_datasets import write_v3
 from recorded_files import write_grasps
 
 from phaser.cli import main
+
+MEMORY = Path(__file__).parents[1] / "fixtures" / "memory_v1"
 
 
 @pytest.mark.parametrize(
@@ -17,7 +21,9 @@ from phaser.cli import main
         ("segment hamer --out s.json", "did you mean hammer"),
         ("segment ./nowhere --out s.json", "nowhere does not exist; expected an HDF5 file"),
         ("segment notes.txt --out s.json", "notes.txt is none of these"),
-        ("segment cups.hdf5 --out s.json", "give an action layout, or the name of one"),
+        ("segment cups.hdf5 --out s.json", "give --layout, one of aloha, libero, libero-one-opens"),
+        ("segment set --out s.json", "give --layout, one of aloha, libero, libero-one-opens"),
+        ("run datasets --suite.sources set", "give --suite.layout, one of aloha, libero"),
         ("segment cups.hdf5 --layout libro --out s.json", "invalid choice: 'libro'"),
         ("segment cups.hdf5 --layout aloha --out s.json", "actions of 7 numbers"),
         ("segment cups.hdf5 --layout libero --motion 0 --out s.json", "leave out --motion"),
@@ -31,7 +37,12 @@ from phaser.cli import main
         ("segment cups.hdf5 --layout libero --out notes.txt", "notes.txt is not valid JSON"),
         ("segment cups.hdf5 --layout libero --out cups.hdf5/s.json", "cannot write into"),
         ("segment cups.hdf5 --layout libero --plot notes.txt --out s.json", "cannot write into"),
-        ("segment cups.hdf5 --layout libero --plot p --camera top --out s.json", "camera 'top'"),
+        ("segment cups.hdf5 --layout libero --plot p --camera top --out s.json", "--camera top: "),
+        ("segment cups.hdf5 --layout libero --camera top --out s.json", "its cameras: agentview"),
+        ("segment blind.hdf5 --layout libero --camera nope --out s.json", "there are no images"),
+        (f"memory show {MEMORY} --camera top", "give --pictures"),
+        ("segment pipe.hdf5 --layout libero --out s.json", "pipe.hdf5 is none of these"),
+        ("phases stats deep.json", "deep.json is nested too deeply"),
         ("segment cups.hdf5 --layout libero --polt p --out s.json", "did you mean --plot"),
         ("segment cups.hdf5 --layout libero --vlm-url http://h/v1 --out s.json", "name one with"),
         ("segment cups.hdf5 --layout libero --offline --out s.json", "name one with --verify"),
@@ -60,6 +71,10 @@ def test_a_mistake_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_grasps(tmp_path / "cups.hdf5")
+    write_grasps(tmp_path / "blind.hdf5", images=False)
+    write_v3(tmp_path / "set", [6, 5])
+    os.mkfifo(tmp_path / "pipe.hdf5")
+    (tmp_path / "deep.json").write_text("[" * 100_000)
     (tmp_path / "notes.txt").write_text("buy milk")
     assert main.execute(shlex.split(words)) == 2
     shown = capsys.readouterr()

@@ -158,7 +158,7 @@ def test_a_lerobot_dataset_needs_its_dimensions_and_then_is_cut(
     write_v2(tmp_path / "set", [20, 30], version="v2.1", video=True)
     out = tmp_path / "s.json"
     assert main.execute(["segment", str(tmp_path / "set"), "--out", str(out)]) == 2
-    assert "give an action layout" in capsys.readouterr().err
+    assert "give --layout, one of aloha" in capsys.readouterr().err
     stages = segmented(f"segment {tmp_path / 'set'} --motion 0-2 --absolute --plot {tmp_path}", out)
     assert sum(len(one.episodes) for one in stages.values()) == 2
 

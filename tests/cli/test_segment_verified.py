@@ -89,3 +89,15 @@ def test_a_refused_key_stops_with_one_line_that_does_not_hold_it(
     assert "check PHASER_VLM_KEY" in said
     assert KEY not in said
     assert not (tmp_path / "s.json").exists()
+
+
+def test_an_unreachable_server_stops_at_the_first_question_with_a_code_of_its_own(
+    words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(Reply()) as server:
+        url = server.url
+    assert main.execute(shlex.split(f"{words} --vlm-url {url}")) == 3
+    shown = capsys.readouterr()
+    assert "cannot be reached" in shown.err
+    assert "tokens" not in shown.out
+    assert not (tmp_path / "s.json").exists()

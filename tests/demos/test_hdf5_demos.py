@@ -258,8 +258,8 @@ def test_a_filter_that_needs_a_plugin_is_refused(libero: Path) -> None:
     [
         ("num_demos", 3, "declares"),
         ("problem_info", np.zeros(3), "is no text"),
-        ("problem_info", "{", "is not JSON"),
-        ("problem_info", "[" * 100_000, "is not JSON"),
+        ("problem_info", "{", "is not valid JSON"),
+        ("problem_info", "[" * 100_000, "nested too deeply"),
     ],
 )
 def test_attributes_that_lie_are_refused(libero: Path, name: str, value: Any, message: str) -> None:

@@ -111,7 +111,7 @@ def old(tmp_path: Path) -> Path:
         ('{"episode_index": 0, "tasks": [], "length": 4}\n', "tasks"),
         ('{"episode_index": 0, "tasks": ["a", "b"], "length": 4}\n', "split it"),
         ("[1]\n", "line 1 is no object"),
-        ('{"episode_index"', "line 1 is not JSON"),
+        ('{"episode_index"', "line 1 is not valid JSON"),
     ],
 )
 def test_hostile_or_broken_episode_lists_are_refused(old: Path, lines: str, message: str) -> None:
@@ -123,6 +123,7 @@ def test_hostile_or_broken_episode_lists_are_refused(old: Path, lines: str, mess
 def test_an_episode_file_with_more_frames_than_declared_is_refused(old: Path) -> None:
     path = old / "meta/episodes.jsonl"
     path.write_text(path.read_text().replace('"length": 4', '"length": 3'))
+    edit_info(old, total_frames=None)
     with pytest.raises(BrokenFile, match="4 rows, expected exactly 3"):
         open_dataset(old).demos(LAYOUT)
 

@@ -72,7 +72,7 @@ def test_without_a_layout_nothing_is_guessed(tmp_path: Path) -> None:
     write_libero(tmp_path / "a.hdf5")
     write_v2(tmp_path / "set", (3,), version="v2.1", video=False)
     for source in (tmp_path / "a.hdf5", tmp_path / "set"):
-        with pytest.raises(BadInput, match="give an action layout"):
+        with pytest.raises(BadInput, match="give layout=, an ActionLayout or a name: aloha"):
             open_demos(source)
 
 

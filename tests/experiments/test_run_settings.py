@@ -167,7 +167,7 @@ def test_an_unknown_preset_is_answered_with_the_nearest():
 
 @pytest.mark.parametrize("wrong", [(0, 0), (3, 4), (3, -1)])
 def test_rollouts_that_make_no_sense_are_refused(wrong):
-    with pytest.raises(BadInput, match="rollouts_per_task"):
+    with pytest.raises(BadInput, match=r"_rollouts|rollouts_per_task"):
         Evaluation(rollouts_per_task=wrong[0], earlier_rollouts=wrong[1])
 
 

@@ -70,3 +70,17 @@ def test_steps_of_a_demonstration_of_another_length_are_refused():
     wrong = replace(ANNOTATION, episodes=(replace(STEPS, episode=2),))
     with pytest.raises(BadInput, match=r"demonstration 2 of 't' has 64 frames, its annotation 32"):
         Annotated(annotation=wrong).segment(DEMOS)
+
+
+def test_a_name_may_be_written_in_another_way(tmp_path):
+    lift = TaskStages(instruction="Lift", phases=PHASES, source="hand")
+    write_stage_info(tmp_path / "s.json", {"Lift": lift})
+    found = annotations_of(tmp_path / "s.json", [Task(name="lift", instruction="lift the cube")])
+    assert (found[0].task, found[0].phases) == ("lift", PHASES)
+
+
+def test_two_names_alike_are_never_guessed_between(tmp_path):
+    lift = TaskStages(instruction="", phases=PHASES, source="hand")
+    write_stage_info(tmp_path / "s.json", {"Li-ft": lift, "LIFT": lift})
+    with pytest.raises(UnknownName):
+        annotations_of(tmp_path / "s.json", [Task(name="lift", instruction="lift the cube")])

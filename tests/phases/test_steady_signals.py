@@ -90,7 +90,7 @@ def test_without_any_motion_there_is_one_phase():
     "wrong", [{"change_window": 0}, {"context_window": -1}, {"idle_speed": -1.0}]
 )
 def test_senseless_windows_are_refused(wrong):
-    with pytest.raises(BadInput, match="expected at least 1, 0 and 0"):
+    with pytest.raises(BadInput, match="of at least"):
         SignalRules(**wrong)
 
 

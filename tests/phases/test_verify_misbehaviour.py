@@ -11,7 +11,7 @@ from verifying import DEMOS, GOOD, KEY, changed, decision, find, phase, phases_w
 from phaser.core.errors import BadInput
 from phaser.phases.autopc import AutoPC
 from phaser.phases.verify import SIGNAL_SOURCE, VERIFIED_SOURCE
-from phaser.phases.vlm_server import VlmServer
+from phaser.phases.vlm_server import Unreachable, VlmServer
 
 pytest.importorskip("openai", reason="the extra 'vlm' is not installed")
 pytestmark = pytest.mark.usefixtures("only_our_key")
@@ -111,10 +111,11 @@ def test_a_redirect_is_not_followed_and_the_key_goes_nowhere(tmp_path):
     assert (len(server.requests), other.requests) == (1, [])
 
 
-def test_no_server_at_all_is_flagged(tmp_path):
+def test_without_a_server_the_first_question_stops_everything(tmp_path):
     with serving(Reply()) as server:
         url = server.url
-    assert "cannot be reached" in find(verifier(url, tmp_path)).flag
+    with pytest.raises(Unreachable, match=r"cannot be reached.*start the server"):
+        find(verifier(url, tmp_path))
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])

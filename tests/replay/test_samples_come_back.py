@@ -10,6 +10,7 @@ from made_samples import ListDataset, numpy_dataset, replay_in
 from PIL import Image
 
 from phaser.core.errors import BadInput
+from phaser.replay.tensors import to_stored
 
 LEAVES: list[Any] = [
     torch.arange(6, dtype=torch.float32).reshape(2, 3),
@@ -101,3 +102,8 @@ def test_a_tensor_of_an_unknown_type_is_refused(tmp_path: Path) -> None:
     dataset = ListDataset({**one, "x": strange} for one in numpy_dataset())
     with pytest.raises(BadInput, match="a tensor of type float8_e4m3fn"):
         rehearsed(tmp_path, dataset)
+
+
+def test_a_sparse_tensor_is_told_by_its_layout():
+    with pytest.raises(BadInput, match=r"layout sparse_coo.*to_dense"):
+        to_stored(torch.eye(3).to_sparse())

@@ -111,8 +111,8 @@ def test_the_maximum_over_current_phases_is_never_below_the_mean():
 
 
 def test_size_counts_only_when_asked():
-    flat = Routed(temperature=float("inf"), uniform_share=0.0)
-    sized = Routed(temperature=float("inf"), uniform_share=0.0, weigh_by_size=True)
+    flat = Routed(temperature=1e12, uniform_share=0.0)
+    sized = Routed(temperature=1e12, uniform_share=0.0, weigh_by_size=True)
     sizes = np.array([len(bucket.frames) for bucket in UNEVEN.buckets])
     np.testing.assert_allclose(
         flat.for_task(UNEVEN, CURRENT, STREAM, ones).weights(), 1 / len(sizes)

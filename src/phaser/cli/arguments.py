@@ -9,10 +9,12 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from phaser.core.errors import BadInput
+from phaser.core.ranges import Range, at_least, between
 from phaser.memory.budget import Budget
 
 _SPAN = re.compile(r"(\d+)-(\d+)")
 MAX_SEEDS = 10_000
+MAX_PROCESSES = 1024
 
 
 class Parser(argparse.ArgumentParser):
@@ -160,6 +162,22 @@ def _share(text: str) -> float:
 
 def positive(text: str) -> int:
     """A whole number of at least one, for counts such as --workers."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
-    return int(text)
+    return _whole(text, at_least(1, whole=True))
+
+
+def processes(text: str) -> int:
+    """How many processes may be started."""
+    return _whole(text, between(1, MAX_PROCESSES, whole=True))
+
+
+def steps(text: str) -> int:
+    """A whole number of steps; zero is one."""
+    return _whole(text, at_least(0, whole=True))
+
+
+def _whole(text: str, expected: Range) -> int:
+    # Twenty digits are more than 64 bits; Python itself refuses to read thousands.
+    found = int(text) if text.isdecimal() and len(text) <= 20 else None
+    if found is None or not expected.holds(found):
+        raise argparse.ArgumentTypeError(f"{text[:60]!r} is not {expected}")
+    return found

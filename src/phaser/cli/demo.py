@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from phaser.cli.arguments import Parser, positive
+from phaser.cli.arguments import Parser, processes
 from phaser.cli.grid import run_cells
 from phaser.cli.output import require_writable, show, write_pages
 from phaser.cli.recordings import require_suite
@@ -25,7 +25,7 @@ METHOD_NAMES = ("sequential", "er", "phaser")
 def execute(arguments: Sequence[str]) -> int:
     parser = Parser("demo", "Learn ten robot tasks in a row with three methods, and compare them.")
     parser.add_argument("--out", type=Path, default=Path("runs", "demo"), help="default: runs/demo")
-    parser.add_argument("--workers", type=positive, default=2, help="processes (default: 2)")
+    parser.add_argument("--workers", type=processes, default=2, help="processes (default: 2)")
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     chosen = parser.parse(arguments)
     base = preset(PRESET)

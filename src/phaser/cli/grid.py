@@ -13,7 +13,7 @@ from phaser.cli.arguments import (
     add_kinds,
     add_phases,
     budgets_in,
-    positive,
+    processes,
     split_first,
     whole_numbers,
 )
@@ -135,7 +135,7 @@ def _parser() -> Parser:
     add_phases(parser)
     add_kinds(parser, rules=False)
     add_budget_tolerance(parser)
-    parser.add_argument("--workers", type=positive, default=2, help="processes (default: 2)")
+    parser.add_argument("--workers", type=processes, default=2, help="processes (default: 2)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/PRESET")
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     return parser

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import os
+import signal
 import sys
 from collections.abc import Sequence
 
 from phaser import __version__
+from phaser.cli.streams import full_device, use_forgiving_streams
 from phaser.core.errors import PhaserError, UnknownName
 
 VERBS = {
@@ -28,6 +29,9 @@ VERBS = {
 }
 """Each verb's module has `execute(arguments) -> exit code`."""
 
+GO_ON = ("demo", "run", "grid", "record", "libero")
+"""Verbs that take up unfinished work; they also outlive the terminal they were started in."""
+
 USER_ERROR, INTERRUPTED = 2, 130
 EXTRAS = {
     **dict.fromkeys(("accelerate", "cattrs", "tyro"), "train"),
@@ -44,7 +48,16 @@ EXTRAS = {
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The installed command."""
-    sys.exit(execute(sys.argv[1:] if arguments is None else list(arguments)))
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    use_forgiving_streams()
+    if words and words[0] in GO_ON and hasattr(signal, "SIGHUP"):
+        # The processes that a verb starts inherit this.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    code = execute(words)
+    if reason := full_device():
+        print(f"phaser: cannot write the output: {reason}; free space", file=sys.stderr)
+        code = code or USER_ERROR
+    sys.exit(code)
 
 
 def execute(arguments: Sequence[str]) -> int:
@@ -53,7 +66,7 @@ def execute(arguments: Sequence[str]) -> int:
         return _dispatch(list(arguments))
     except PhaserError as error:
         print(f"phaser: {' '.join(str(error).split())}", file=sys.stderr)
-        return USER_ERROR
+        return error.exit_code
     except ModuleNotFoundError as error:
         if (root := (error.name or "").partition(".")[0]) not in EXTRAS:
             raise
@@ -64,12 +77,9 @@ def execute(arguments: Sequence[str]) -> int:
         )
         return USER_ERROR
     except KeyboardInterrupt:
-        print("phaser: interrupted; the same command goes on from here", file=sys.stderr)
+        goes_on = "; the same command goes on from here" if arguments[0] in GO_ON else ""
+        print(f"phaser: interrupted{goes_on}", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output left, as `head` does. Nothing may be flushed to it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
 
 
 def _dispatch(arguments: list[str]) -> int:

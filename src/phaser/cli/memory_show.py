@@ -33,6 +33,8 @@ def execute(arguments: Sequence[str]) -> int:
     parser.add_argument("--camera", metavar="NAME", help="image shown (default: the first)")
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     chosen = parser.parse(arguments)
+    if chosen.camera is not None and chosen.pictures is None:
+        raise BadInput("--camera says which image --pictures shows; give --pictures FILE.html too")
     store = Store.open(chosen.folder)
     page = None
     if chosen.pictures is not None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 
 from phaser.cli.arguments import Parser
+from phaser.cli.streams import is_utf8
 from phaser.methods.table import METHODS
 
 
@@ -20,6 +22,6 @@ def execute(arguments: Sequence[str]) -> int:
 def listing(summaries: Mapping[str, str], *, as_json: bool) -> str:
     """Name and one line each."""
     if as_json:
-        return json.dumps(dict(summaries), indent=2, ensure_ascii=False)
+        return json.dumps(dict(summaries), indent=2, ensure_ascii=not is_utf8(sys.stdout))
     width = max(map(len, summaries))
     return "\n".join(f"{name.ljust(width)}  {summary}" for name, summary in summaries.items())

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from phaser.cli.streams import is_utf8
 from phaser.core.errors import BadInput, CannotWrite
 from phaser.memory.budget import Budget
 
@@ -98,4 +99,6 @@ def summary_json(summary: Summary) -> dict[str, Any]:
 
 
 def print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False), flush=True)
+    """On a terminal that cannot show every letter, with escapes instead of them."""
+    plain = not is_utf8(sys.stdout)
+    print(json.dumps(value, indent=2, allow_nan=False, ensure_ascii=plain), flush=True)

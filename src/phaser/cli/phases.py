@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 
-from phaser.cli.arguments import Parser, split_first
+from phaser.cli.arguments import Parser, split_first, steps
 from phaser.cli.output import print_json
 from phaser.cli.text_table import columns, printable
-from phaser.core.errors import BadInput, BrokenFile, UnknownName
+from phaser.core.errors import BadInput, UnknownName
 from phaser.phases.agreement import Agreement
 from phaser.phases.nonuniformity import NonUniformity, nonuniformity
 from phaser.phases.shipped import SHIPPED, read_stages
@@ -97,7 +96,7 @@ def _agree(arguments: Sequence[str]) -> int:
     parser.add_argument("reference", metavar="REFERENCE", help="the annotation it is held to")
     parser.add_argument(
         "--tolerance",
-        type=int,
+        type=steps,
         default=5,
         metavar="STEPS",
         help="steps that boundaries may differ (default: 5); percent where neither has episodes",
@@ -139,12 +138,4 @@ def _agreement_row(name: str, one: Agreement) -> tuple[str, ...]:
 
 
 def _stages(name: str) -> dict[str, TaskStages]:
-    """The annotated tasks of a shipped annotation, or of a file."""
-    if name not in SHIPPED and Path(name).is_dir():
-        raise BadInput(f"{name} is a folder; expected a stage_info.json file")
-    try:
-        return read_stages(name)
-    except OSError as error:
-        raise BadInput(f"{name} cannot be read: {error.strerror}") from error
-    except RecursionError as error:
-        raise BrokenFile(f"{name} is nested too deeply to be a stage_info.json") from error
+    return read_stages(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from phaser.cli.arguments import Parser, add_kinds, positive, split_first
+from phaser.cli.arguments import Parser, add_kinds, processes, split_first
 from phaser.cli.kinds import with_kinds
 from phaser.cli.progress import Watch
 from phaser.cli.recordings import BackgroundRecorder, require_suite
@@ -23,7 +23,7 @@ def execute(arguments: Sequence[str]) -> int:
         usage="phaser record PRESET [--workers N] [flags]",
     )
     add_kinds(parser, rules=False)
-    parser.add_argument("--workers", type=positive, default=2, help="processes (default: 2)")
+    parser.add_argument("--workers", type=processes, default=2, help="processes (default: 2)")
     if "-h" in words or "--help" in words:
         run = preset(name or "metaworld-10")
         print(parser.format_help() + "\n" + settings_help(run, verb="record", hidden=HIDDEN))

@@ -15,7 +15,7 @@ from phaser.cli.arguments import (
     add_kinds,
     add_phases,
     budgets_in,
-    positive,
+    processes,
     split_first,
 )
 from phaser.cli.execution import (
@@ -155,11 +155,11 @@ def _parser() -> Parser:
         help="go on with the interrupted run in DIR; so does calling the same command again",
     )
     parser.add_argument(
-        "--workers", type=positive, default=2, help="processes that record (default: 2)"
+        "--workers", type=processes, default=2, help="processes that record (default: 2)"
     )
     parser.add_argument(
         "--simulators",
-        type=positive,
+        type=processes,
         default=min(2, available_cores()),
         help="simulator processes; results do not depend on it (default: %(default)s)",
     )

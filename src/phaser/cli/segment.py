@@ -17,7 +17,7 @@ from phaser.cli.segment_sources import (
     open_sources,
 )
 from phaser.cli.segment_verifier import add_verifier_flags, verifier_from
-from phaser.core.demonstration import ActionLayout
+from phaser.core.demonstration import ActionLayout, Demo
 from phaser.core.errors import BadInput
 from phaser.core.files import write_text
 from phaser.demos.layouts import LAYOUTS
@@ -96,6 +96,7 @@ def _segment(
         demos.append(demo)
         progress.read()
     task = source.task
+    _require_camera(camera, demos, source)
     try:
         phases = find_phases(demos, instruction=task.instruction, auto=auto, verifier=verifier)
         if plot is not None:
@@ -110,6 +111,17 @@ def _segment(
     except BadInput as error:
         raise BadInput(f"task {task.name!r} of {source.source}: {error}") from error
     return Segmented(task=task, source=source.source, phases=phases, plot=plot)
+
+
+def _require_camera(camera: str | None, demos: Sequence[Demo], source: SourceTask) -> None:
+    """A camera that was asked for must be there, also where nothing would be drawn from it."""
+    for demo in demos:
+        if camera is not None and camera not in demo.cameras:
+            known = ", ".join(sorted(demo.cameras)) or "none: there are no images"
+            raise BadInput(
+                f"--camera {camera}: demonstration {demo.index} of {source.task.name!r} in "
+                f"{source.source} has no such camera; its cameras: {known}"
+            )
 
 
 def _reading(chosen: Namespace) -> tuple[ReadingFlags, SignalRules]:

@@ -13,6 +13,7 @@ import numpy as np
 from phaser.cli.simulated_sources import NAMES, named, simulated_tasks
 from phaser.core.demonstration import ActionLayout, Demo, Task
 from phaser.core.errors import BadInput, UnknownName
+from phaser.demos.layouts import LAYOUTS, NoLayout
 from phaser.demos.opening import OpenedDemos, open_demos
 from phaser.demos.turned import AS_STORED
 from phaser.suites.libero.demonstrations import check_gripper
@@ -118,6 +119,12 @@ def _open_path(source: str, flags: ReadingFlags) -> OpenedDemos:
             state_keys=flags.state_keys or None,
             instruction=flags.instruction,
         )
+    except NoLayout as error:
+        raise NoLayout(
+            error.source,
+            f"give --layout, one of {', '.join(sorted(LAYOUTS))}, or --motion and --gripper with "
+            "the numbers of the dimensions, such as --motion 0-5 --gripper 6",
+        ) from error
     except PermissionError as error:
         raise BadInput(f"{path} cannot be read: {error.strerror}; change its rights") from error
 

@@ -1,7 +1,7 @@
 """Everything a user can cause and mend. Each message says what was found, expected and to be done.
 
-The command line prints one line and exits with 2; anything outside this family is a bug and
-crashes.
+The command line prints one line and exits with `exit_code`, which is 2 for most; anything outside
+this family is a bug and crashes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from collections.abc import Iterable
 
 class PhaserError(Exception):
     """Base of every error that the user, not the program, has to mend."""
+
+    exit_code = 2
+    """With which the command line ends."""
 
 
 class BadInput(PhaserError):

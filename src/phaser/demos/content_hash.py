@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 from phaser.core.errors import BrokenFile
-from phaser.core.files import read_json, sha256, write_json
+from phaser.core.files import read_json, require_file, sha256, write_json
 
 
 def remembered_sha256(path: Path, cache: Path) -> str:
@@ -14,10 +14,7 @@ def remembered_sha256(path: Path, cache: Path) -> str:
 
     cache: the folder in which hashes are remembered, below `hashes`.
     """
-    try:
-        found = path.stat()
-    except FileNotFoundError as error:
-        raise BrokenFile(f"{path} does not exist; restore the dataset") from error
+    found = require_file(path)
     known = {"path": str(path), "size": found.st_size, "mtime_ns": found.st_mtime_ns}
     note = cache / "hashes" / f"{hashlib.sha256(str(path).encode()).hexdigest()}.json"
     try:

@@ -7,13 +7,13 @@ Demonstrations need none of this, so all of it is refused.
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from phaser.core.errors import BadInput, BrokenFile, MissingDependency
+from phaser.core.errors import BrokenFile, MissingDependency
+from phaser.core.files import parsed_json
 from phaser.demos.open_files import OpenFiles
 
 MAX_OPEN_FILES = 8
@@ -130,10 +130,7 @@ def json_text(owner: Any, name: str, path: Path) -> dict[str, Any]:
     content = text(owner, name, path)
     if content is None:
         return {}
-    try:
-        found = json.loads(content)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise BadInput(f"{path}: attribute {name!r} of {owner.name} is not JSON") from error
+    found = parsed_json(content, f"{path}: attribute {name!r} of {owner.name}")
     return found if isinstance(found, dict) else {}
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from phaser.core.errors import BadInput
+from phaser.core.ranges import Range
+
+SHARE_BETWEEN = Range(low=0, high=1, without_low=True, without_high=True)
 
 
-def check_heldout_share(share: float) -> None:
+def check_heldout_share(share: object) -> None:
     """Refuse a share that leaves nothing to learn from, or nothing to measure."""
-    if not 0 < share < 1:
-        raise BadInput(f"heldout_share {share}; expected a share above 0 and below 1, such as 0.1")
+    if not SHARE_BETWEEN.holds(share):
+        raise BadInput(f"heldout_share {share!r}; expected {SHARE_BETWEEN}, such as 0.1")
 
 
 def evenly_held_out(count: int, share: float) -> frozenset[int]:

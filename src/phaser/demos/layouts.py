@@ -56,3 +56,20 @@ def check_layout(layout: ActionLayout, *, num_dimensions: int, source: Path) -> 
             f"{layout.motion} and gripper {layout.gripper}, expected some of "
             f"0 to {num_dimensions - 1}"
         )
+
+
+class NoLayout(BadInput):
+    """Nothing says what the numbers of a source's actions do, and nothing is guessed."""
+
+    def __init__(self, source: Path, remedy: str = "") -> None:
+        """Say what to give.
+
+        source: the dataset.
+        remedy: what to give, in the words of the place where the user is; else as an argument.
+        """
+        self.source = source
+        given = remedy or f"give layout=, an ActionLayout or a name: {', '.join(sorted(LAYOUTS))}"
+        super().__init__(
+            f"{source} does not say which action dimensions move the arm and which the gripper; "
+            f"{given}"
+        )

@@ -16,8 +16,9 @@ import numpy as np
 import pyarrow as pa
 
 from phaser.core.demonstration import ActionLayout, Demo, Images
-from phaser.core.errors import BadInput, BrokenFile
+from phaser.core.errors import BrokenFile
 from phaser.core.files import sha256
+from phaser.demos.layouts import NoLayout
 from phaser.demos.lerobot_episodes import read_episodes
 from phaser.demos.lerobot_info import Info, read_info
 from phaser.demos.lerobot_layout import Shapes, Sidecar, read_sidecar
@@ -60,10 +61,7 @@ class Dataset:
         """The layout that was given, else that of our sidecar; never a guess."""
         layout = layout or (self.sidecar.layout if self.sidecar else None)
         if layout is None:
-            raise BadInput(
-                f"{self.root} does not say which action dimensions move the arm and which the "
-                "gripper; give an action layout"
-            )
+            raise NoLayout(self.root)
         return layout if layout.translation else replace(layout, translation=self._xyz(layout))
 
     def _xyz(self, layout: ActionLayout) -> tuple[int, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from phaser.core.errors import BadInput, BrokenFile
+from phaser.core.files import open_file, parsed_json, require_file
 from phaser.demos.lerobot_info import Info
 from phaser.demos.lerobot_layout import (
     CHUNK_SIZE,
@@ -37,6 +37,11 @@ def read_episodes(root: Path, info: Info) -> tuple[EpisodeRows, ...]:
         )
     if len({episode.index for episode in found}) != len(found):
         raise BrokenFile(f"{root} describes an episode twice; restore its meta folder")
+    total = sum(episode.num_frames for episode in found)
+    if info.num_frames is not None and info.num_frames != total:
+        raise BrokenFile(
+            f"{root} describes {total} frames, its info.json declares {info.num_frames}"
+        )
     return found
 
 
@@ -127,6 +132,7 @@ def _episode_tables(root: Path, info: Info) -> list[dict[str, Any]]:
 
 
 def _table_rows(path: Path, names: Sequence[str]) -> list[dict[str, Any]]:
+    require_file(path)
     try:
         with pq.ParquetFile(path) as parquet:
             if parquet.metadata.num_rows > MAX_EPISODES:
@@ -137,31 +143,24 @@ def _table_rows(path: Path, names: Sequence[str]) -> list[dict[str, Any]]:
                     f"{path} has no column {missing[0]!r}; expected a LeRobot v3.0 dataset"
                 )
             rows: list[dict[str, Any]] = parquet.read(columns=list(names)).to_pylist()
-    except FileNotFoundError as error:
-        raise BrokenFile(f"{path} does not exist; restore the dataset") from error
     except pa.ArrowInvalid as error:
         raise BrokenFile(f"{path} is not a parquet file; restore the dataset") from error
     return rows
 
 
 def _json_lines(path: Path) -> Iterator[Mapping[str, Any]]:
-    try:
-        with path.open("rb") as stream:
-            number = 0
-            while line := stream.readline(MAX_LINE_BYTES + 1):
-                number += 1
-                if number > MAX_EPISODES or len(line) > MAX_LINE_BYTES:
-                    raise BrokenFile(f"{path} is too large at line {number}")
-                if not line.strip():
-                    continue
-                row = json.loads(line)
-                if not isinstance(row, dict):
-                    raise BrokenFile(f"{path} line {number} is no object; restore the dataset")
-                yield row
-    except FileNotFoundError as error:
-        raise BrokenFile(f"{path} does not exist; restore the dataset") from error
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise BrokenFile(f"{path} line {number} is not JSON ({error}); restore it") from error
+    with open_file(path) as stream:
+        number = 0
+        while line := stream.readline(MAX_LINE_BYTES + 1):
+            number += 1
+            if number > MAX_EPISODES or len(line) > MAX_LINE_BYTES:
+                raise BrokenFile(f"{path} is too large at line {number}")
+            if not line.strip():
+                continue
+            row = parsed_json(line, f"{path} line {number}")
+            if not isinstance(row, dict):
+                raise BrokenFile(f"{path} line {number} is no object; restore the dataset")
+            yield row
 
 
 def _whole(root: Path, row: Mapping[str, Any], key: str) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from phaser.core.errors import BrokenFile
+from phaser.core.ranges import MAX_WHOLE
 from phaser.demos.lerobot_layout import (
     CAMERA_PREFIX,
     CHUNK_SIZE,
@@ -43,6 +44,8 @@ class Info:
     camera_columns: Mapping[str, str]
     video_cameras: frozenset[str]
     num_episodes: int
+    num_frames: int | None
+    """Frames of all episodes, where the dataset says so."""
     episodes_per_chunk: int
 
     @property
@@ -68,6 +71,7 @@ def read_info(root: Path) -> Info:
         name for name, column in stored.items() if _dtype(features[column]) == "video"
     )
     _check_paths(path, described, with_videos=bool(videos))
+    num_episodes = _count(path, described, "total_episodes", None)
     action, state = _one_of(path, features, ACTION_COLUMNS), _one_of(path, features, STATE_COLUMNS)
     return Info(
         version=version,
@@ -82,7 +86,8 @@ def read_info(root: Path) -> Info:
         state_column=state,
         camera_columns=stored,
         video_cameras=videos,
-        num_episodes=_count(path, described, "total_episodes", None),
+        num_episodes=num_episodes,
+        num_frames=_total_frames(path, described, num_episodes),
         episodes_per_chunk=_count(path, described, "chunks_size", CHUNK_SIZE),
     )
 
@@ -133,8 +138,22 @@ def _one_of(path: Path, features: Mapping[str, Any], columns: tuple[str, ...]) -
 
 def _count(path: Path, described: Mapping[str, Any], key: str, default: int | None) -> int:
     found = described.get(key, default)
-    if not isinstance(found, int) or not 0 < found <= 10_000_000:
-        raise BrokenFile(f"{path} has {key} {found!r}, expected a whole number above 0")
+    if type(found) is not int or not 0 < found <= 10_000_000:
+        raise BrokenFile(
+            f"{path} has {key} {str(found)[:60]}, expected a whole number from 1 to 10000000"
+        )
+    return found
+
+
+def _total_frames(path: Path, described: Mapping[str, Any], num_episodes: int) -> int | None:
+    found = described.get("total_frames")
+    if found is None:
+        return None
+    if type(found) is not int or not num_episodes <= found <= MAX_WHOLE:
+        raise BrokenFile(
+            f"{path} has total_frames {str(found)[:60]}, expected a whole number of at least the "
+            f"{num_episodes} episodes"
+        )
     return found
 
 

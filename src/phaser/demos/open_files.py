@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
-from phaser.core.errors import BrokenFile
+from phaser.core.files import require_file
 
 
 @runtime_checkable
@@ -85,8 +85,5 @@ class OpenFiles(Generic[Handle]):
 
 def _version(path: Path) -> _Version:
     """What changes when a file is replaced or rewritten under an open handle."""
-    try:
-        found = path.stat()
-    except FileNotFoundError as error:
-        raise BrokenFile(f"{path} does not exist; restore the dataset") from error
+    found = require_file(path)
     return found.st_ino, found.st_size, found.st_mtime_ns

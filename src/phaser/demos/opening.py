@@ -12,7 +12,7 @@ from phaser.core.demonstration import ActionLayout, Demo, Task
 from phaser.core.errors import BadInput
 from phaser.demos.hdf5 import Hdf5File, open_hdf5
 from phaser.demos.hdf5_guard import is_hdf5
-from phaser.demos.layouts import LAYOUTS, NamedLayout, check_layout, layout_named
+from phaser.demos.layouts import NamedLayout, NoLayout, check_layout, layout_named
 from phaser.demos.lerobot import Dataset, open_dataset
 from phaser.demos.turned import AS_STORED, TurnedImages, check_turn
 
@@ -96,7 +96,7 @@ def open_demos(
     if named:
         given = named.layout
     remarks: tuple[str, ...] = ()
-    if (source / "meta" / "info.json").is_file():
+    if (source / "meta" / "info.json").exists():
         if state_keys or instruction:
             raise BadInput(f"{source} is a LeRobot dataset: it names its own state and instruction")
         dataset = open_dataset(source)
@@ -111,10 +111,7 @@ def open_demos(
         kind, remarks = "HDF5", _remarks(files, turn)
         entries = [entry for file in files for entry in _hdf5_entries(file)]
     if given is None:
-        raise BadInput(
-            f"{source} does not say which action dimensions move the arm and which the gripper; "
-            f"give an action layout, or the name of one: {', '.join(sorted(LAYOUTS))}"
-        )
+        raise NoLayout(source)
     return _opened(source, kind, entries, _Reading(given, named, turn, source), remarks)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from phaser.core.errors import BadInput, BrokenFile
-from phaser.core.files import read_json, write_atomically, write_json, writing
+from phaser.core.files import read_json, require_file, write_atomically, write_json, writing
 
 Features = dict[str, np.ndarray]
 FORMAT = "phaser-features-1"
@@ -192,7 +192,7 @@ def _open(place: Path, key_parts: list[str]) -> Features | None:
 
 def _map(place: Path, name: str, entry: dict[str, Any]) -> np.ndarray:
     path = place / f"{name}.npy"
-    if not name.isidentifier() or path.stat().st_size != entry["size"]:
+    if not name.isidentifier() or require_file(path).st_size != entry["size"]:
         raise ValueError(f"{path} does not fit its index")
     if math.prod(entry["shape"]) == 0:  # an empty file cannot be mapped
         return np.zeros(entry["shape"], entry["dtype"])

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from phaser.core.errors import BrokenFile
+from phaser.core.files import open_file
 
 MAGIC, PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
 TYPES: dict[str, np.dtype] = {
@@ -41,7 +42,7 @@ class _Described(NamedTuple):
 
 def read_tensors(path: Path) -> dict[str, np.ndarray]:
     """All tensors of the file by name, as arrays of their own."""
-    with path.open("rb") as stream:
+    with open_file(path) as stream:
         if (_value(stream, path), _value(stream, path)) != (MAGIC, PROTOCOL):
             raise BrokenFile(f"{path} is no torch file of the layout before the zip one")
         _value(stream, path)  # sizes of C types; the types below say their own

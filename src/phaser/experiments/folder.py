@@ -13,7 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from phaser.core.errors import BrokenFile
-from phaser.core.files import read_json, remove_unfinished, write_atomically, write_json
+from phaser.core.files import (
+    read_json,
+    remove_unfinished,
+    require_file,
+    write_atomically,
+    write_json,
+)
 from phaser.core.policy import Policy
 from phaser.evaluation.matrix import EPISODES_SCHEMA, LATER_COLUMNS
 from phaser.evaluation.phase_losses import LOSSES_SCHEMA
@@ -175,6 +181,7 @@ class CellFolder:
         path = self.path / name
         if not learnt:
             return []
+        require_file(path)
         try:
             rows = pq.read_table(path).to_pylist()
         except (OSError, pa.ArrowInvalid) as error:

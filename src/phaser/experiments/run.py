@@ -18,6 +18,7 @@ from phaser.core.errors import BadInput, BrokenFile, PhaserError
 from phaser.core.files import read_json
 from phaser.core.policy import PolicySettings
 from phaser.core.ports import Segmenter
+from phaser.core.ranges import COUNT, COUNT_OR_ZERO, at_least, check_ranges
 from phaser.core.suite import Suite
 from phaser.encoders.table import Encoders
 from phaser.experiments.settings_files import converter
@@ -44,15 +45,18 @@ class Evaluation:
     """Actions of a chunk that are carried out before the policy looks again; none: all of them."""
 
     def __post_init__(self) -> None:
-        fits = 0 <= self.earlier_rollouts <= self.rollouts_per_task
-        if not fits or self.rollouts_per_task < 1 or self.learnt_rollouts < 1:
+        check_ranges(
+            self,
+            rollouts_per_task=COUNT,
+            learnt_rollouts=COUNT,
+            earlier_rollouts=COUNT_OR_ZERO,
+            actions_per_look=at_least(1, whole=True, or_none=True),
+        )
+        if self.earlier_rollouts > self.rollouts_per_task:
             raise BadInput(
-                f"rollouts_per_task {self.rollouts_per_task}, learnt_rollouts "
-                f"{self.learnt_rollouts}, earlier_rollouts {self.earlier_rollouts}; expected at "
-                "least 1, at least 1, and between 0 and rollouts_per_task"
+                f"earlier_rollouts {self.earlier_rollouts}; expected at most rollouts_per_task "
+                f"{self.rollouts_per_task}"
             )
-        if self.actions_per_look is not None and self.actions_per_look < 1:
-            raise BadInput(f"actions_per_look {self.actions_per_look}; expected at least 1")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,8 +107,7 @@ class Run:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if type(self.seed) is not int or not 0 <= self.seed < 2**63:
-            raise BadInput(f"seed {self.seed!r}; expected a whole number from 0 to 2**63 - 1")
+        check_ranges(self, seed=COUNT_OR_ZERO)
         if self.phases:
             annotated = sorted(one.task for one in self.phases)
             names = sorted(task.name for task in self.suite.tasks())

@@ -12,8 +12,8 @@ from typing import Literal, get_args
 
 from phaser.core.errors import BadInput
 from phaser.core.memory import Bucket, Memory, PreparedTask
-from phaser.core.numbers import as_whole
 from phaser.core.ports import Keep, SizeOf
+from phaser.core.ranges import as_whole
 from phaser.core.streams import Stream
 from phaser.memory.byte_budget import within_bytes
 from phaser.memory.water_level import level_for, levelled

@@ -12,6 +12,7 @@ from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
 from phaser.core.memory import Bucket, PreparedTask
 from phaser.core.ports import Keep, first_ranked
+from phaser.core.ranges import COUNT, at_least, check_ranges
 from phaser.core.streams import Stream
 from phaser.memory.allocation import allocate, allocate_by_root
 from phaser.memory.farthest import farthest_points
@@ -43,8 +44,7 @@ class PhaseBuckets(Keep):
     """The zero-budget control: this phase keeps nothing, its siblings share its frames."""
 
     def __post_init__(self) -> None:
-        if self.stride < 1:
-            raise BadInput(f"stride {self.stride}; expected at least 1")
+        check_ranges(self, stride=COUNT, zero_phase=at_least(0, whole=True, or_none=True))
         if self.shares not in get_args(Shares):
             raise BadInput(f"shares {self.shares!r}; expected one of {', '.join(get_args(Shares))}")
         if self.shares == "root" and self.zero_phase is not None:

@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from phaser.core.demonstration import FrameRef
 from phaser.core.policy import Policy
+from phaser.core.ranges import AMOUNT, check_ranges
 from phaser.methods.no_penalty import NoPenalty
 from phaser.methods.penalty import (
     FinishedTask,
@@ -18,7 +19,6 @@ from phaser.methods.penalty import (
     RuleState,
     Tensor,
     TrainingStep,
-    check_weight,
     places_of,
     refs_at,
 )
@@ -39,8 +39,7 @@ class Dark(PenaltyRule):
     label_weight: float = 0.0
 
     def __post_init__(self) -> None:
-        check_weight("weight", self.weight)
-        check_weight("label_weight", self.label_weight)
+        check_ranges(self, weight=AMOUNT, label_weight=AMOUNT)
 
     @property
     def asks(self) -> frozenset[str]:

@@ -9,6 +9,7 @@ from typing import Any
 from jaxtyping import Float
 
 from phaser.core.policy import Policy
+from phaser.core.ranges import AMOUNT, check_ranges
 from phaser.methods.no_penalty import NoPenalty
 from phaser.methods.penalty import (
     FinishedTask,
@@ -17,7 +18,6 @@ from phaser.methods.penalty import (
     RuleState,
     Tensor,
     TrainingStep,
-    check_weight,
     trained_weights,
 )
 
@@ -33,7 +33,7 @@ class Distil(PenaltyRule):
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        check_weight("weight", self.weight)
+        check_ranges(self, weight=AMOUNT)
 
     @property
     def asks(self) -> frozenset[str]:

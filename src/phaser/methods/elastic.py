@@ -7,8 +7,8 @@ from typing import Any
 
 from jaxtyping import Float
 
-from phaser.core.errors import BadInput
 from phaser.core.policy import Policy
+from phaser.core.ranges import AMOUNT, COUNT, check_ranges
 from phaser.core.streams import Stream
 from phaser.methods.no_penalty import NoPenalty
 from phaser.methods.penalty import (
@@ -18,7 +18,6 @@ from phaser.methods.penalty import (
     RuleState,
     Tensor,
     TrainingStep,
-    check_weight,
     trained_weights,
 )
 
@@ -38,10 +37,7 @@ class Elastic(PenaltyRule):
     """Frames of each task from which its F is computed."""
 
     def __post_init__(self) -> None:
-        check_weight("strength", self.strength)
-        check_weight("decay", self.decay)
-        if self.num_frames < 1:
-            raise BadInput(f"num_frames {self.num_frames}; expected at least 1")
+        check_ranges(self, strength=AMOUNT, decay=AMOUNT, num_frames=COUNT)
 
     def for_task(self, policy: Policy, state: RuleState) -> Penalty:
         if not state:

@@ -19,6 +19,7 @@ from jaxtyping import Float
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
 from phaser.core.ports import Frames, Sampler
+from phaser.core.ranges import AMOUNT, COUNT, SHARE, between, check_ranges
 from phaser.core.samples import Samples
 from phaser.core.streams import Stream
 from phaser.methods.answers import answers
@@ -27,7 +28,6 @@ from phaser.methods.penalty import (
     FinishedTask,
     RuleState,
     Tensor,
-    check_weight,
     places_of,
     refs_at,
 )
@@ -66,17 +66,20 @@ class Imagined(RehearseRule):
     """Number of frames of the new task that are asked, for each earlier one in its scene."""
 
     def __post_init__(self) -> None:
-        if min(self.share, self.asked_share) < 0 or self.share + self.asked_share > 1:
+        check_ranges(
+            self,
+            share=SHARE,
+            copies=COUNT,
+            state_noise=AMOUNT,
+            image_shift=AMOUNT,
+            asked_share=SHARE,
+            same_scene=between(-1, 1),
+            questions=COUNT,
+        )
+        if self.share + self.asked_share > 1:
             raise BadInput(
-                f"share {self.share}, asked_share {self.asked_share}; expected 0 or more each, "
-                "and together at most 1"
+                f"share {self.share}, asked_share {self.asked_share}; expected together at most 1"
             )
-        if min(self.copies, self.questions) < 1:
-            raise BadInput(
-                f"copies {self.copies}, questions {self.questions}; expected at least 1 each"
-            )
-        check_weight("state_noise", self.state_noise)
-        check_weight("image_shift", self.image_shift)
 
     @property
     def asks(self) -> frozenset[str]:

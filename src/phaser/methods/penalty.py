@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from jaxtyping import Float
 
 from phaser.core.demonstration import FrameRef
-from phaser.core.errors import BadInput
 from phaser.core.policy import Policy
 from phaser.core.ports import ImaginedFrames
 from phaser.core.samples import Samples
@@ -107,8 +106,3 @@ def places_of(refs: Sequence[FrameRef]) -> Tensor:
 def refs_at(task: str, places: Tensor) -> list[FrameRef]:
     """The references that `places_of` was made from."""
     return [FrameRef(task, demo, frame) for demo, frame in places.tolist()]
-
-
-def check_weight(name: str, value: float) -> None:
-    if not 0 <= value < float("inf"):
-        raise BadInput(f"{name} {value}; expected a finite number of 0 or more")

@@ -110,5 +110,13 @@ def annotation_in(stages: dict[str, TaskStages], task: Task, *, source: Path | s
     by_instruction = {one.instruction: one for one in stages.values()}
     found = stages.get(task.name) or by_instruction.get(task.instruction)
     if found is None:
+        # Names are made of words in many ways: Lift, lift; open_drawer, open-drawer.
+        alike = [one for name, one in stages.items() if _words(name) == _words(task.name)]
+        found = alike[0] if len(alike) == 1 else None
+    if found is None:
         raise UnknownName(f"task of {source}", task.name, stages)
     return Annotation(task=task.name, phases=found.phases, episodes=found.episodes)
+
+
+def _words(name: str) -> str:
+    return "".join(one for one in name.casefold() if one.isalnum())

@@ -7,7 +7,6 @@ model comes on top of this and is not part of it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -19,6 +18,7 @@ from jaxtyping import Float
 from phaser.core.demonstration import Demo
 from phaser.core.errors import BadInput
 from phaser.core.ports import Segmenter
+from phaser.core.ranges import AMOUNT, COUNT, check_ranges
 from phaser.core.segmentation import Segmentation
 from phaser.phases.align import Alignment
 from phaser.phases.candidates import Candidate, candidates
@@ -59,13 +59,7 @@ class AutoPC(Segmenter):
             if value not in get_args(kind):
                 known = ", ".join(repr(one) for one in get_args(kind))
                 raise BadInput(f"{name} {value!r}; expected one of {known}")
-        if self.max_phases < 1 or self.min_phase_frames < 1:
-            raise BadInput(
-                f"max_phases {self.max_phases}, min_phase_frames {self.min_phase_frames}; "
-                "both must be at least 1"
-            )
-        if not 0 <= self.min_score < math.inf:
-            raise BadInput(f"min_score {self.min_score}; expected 0 or a positive number")
+        check_ranges(self, max_phases=COUNT, min_phase_frames=COUNT, min_score=AMOUNT)
 
     def segment(self, demos: Sequence[Demo]) -> tuple[Segmentation, ...]:
         """The phases of every demonstration, in its own steps; names are the same in all."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from phaser.core.errors import BadInput, BrokenFile
-from phaser.core.files import read_json, write_json, writing
+from phaser.core.files import read_json, require_file, write_json, writing
 from phaser.core.segmentation import Segmentation
 from phaser.demos.lerobot import Dataset, open_dataset
 from phaser.demos.lerobot_layout import inside
@@ -166,6 +166,7 @@ def _lists(offsets: np.ndarray, rows: Sequence[tuple[str, float]], kind: pa.Stru
 
 def _rewrite(path: Path, target: Path, columns: _Columns) -> None:
     """One row group at a time, so that a file of any size needs little memory."""
+    require_file(path)
     with pq.ParquetFile(path) as parquet:
         writer, start = None, 0
         try:

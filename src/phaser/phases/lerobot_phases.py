@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from jaxtyping import Int
 
 from phaser.core.errors import BrokenFile, BrokenSegmentation
+from phaser.core.files import require_file
 from phaser.core.segmentation import Segmentation
 from phaser.demos.lerobot import Dataset, open_dataset
 from phaser.demos.lerobot_layout import inside
@@ -149,9 +150,8 @@ def _table_rows(path: Path, columns: list[str]) -> list[dict[str, Any]]:
 
 
 def _opened(path: Path) -> pq.ParquetFile:
+    require_file(path)
     try:
         return pq.ParquetFile(path)
-    except FileNotFoundError as error:
-        raise BrokenFile(f"{path} does not exist; restore the dataset") from error
     except pa.ArrowInvalid as error:
         raise BrokenFile(f"{path} is not a parquet file; restore the dataset") from error

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
 from phaser.core.errors import BadInput
+from phaser.core.ranges import AMOUNT, SHARE, at_least, check_ranges
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,26 +48,18 @@ class SignalRules:
     """The steps at which the gripper closes or opens for good are candidates before any other."""
 
     def __post_init__(self) -> None:
-        if self.change_window < 1 or self.context_window < 0 or not self.idle_speed >= 0:
-            raise BadInput(
-                f"change_window {self.change_window}, context_window {self.context_window}, "
-                f"idle_speed {self.idle_speed}; expected at least 1, 0 and 0"
-            )
-        if self.suppression_window < 1 or self.max_candidates < 1:
-            raise BadInput(
-                f"suppression_window {self.suppression_window}, max_candidates "
-                f"{self.max_candidates}; expected at least 1"
-            )
+        whole = {"change_window": 1, "context_window": 0}
+        whole |= {"suppression_window": 1, "max_candidates": 1}
+        check_ranges(
+            self,
+            **{name: at_least(low, whole=True) for name, low in whole.items()},
+            **dict.fromkeys(_SHARES, SHARE),
+            **dict.fromkeys(_AMOUNTS, AMOUNT),
+        )
         for name in ("slow", "closing_sign"):
-            if getattr(self, name) not in _CHOICES[name]:
+            if isinstance(getattr(self, name), bool) or getattr(self, name) not in _CHOICES[name]:
                 known = " or ".join(repr(one) for one in _CHOICES[name])
                 raise BadInput(f"{name} {getattr(self, name)!r}; expected {known}")
-        for name in _SHARES:
-            if not 0 <= getattr(self, name) <= 1:
-                raise BadInput(f"{name} {getattr(self, name)}; expected a number from 0 to 1")
-        for name in _AMOUNTS:
-            if not 0 <= getattr(self, name) < math.inf:
-                raise BadInput(f"{name} {getattr(self, name)}; expected 0 or a positive number")
 
 
 _CHOICES = {"slow": ("onset", "every"), "closing_sign": (1, -1)}

@@ -18,6 +18,7 @@ from phaser.core.demonstration import Demo
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.files import read_json, write_json
 from phaser.core.ports import Segmenter
+from phaser.core.ranges import COUNT_OR_ZERO, SHARE
 from phaser.core.segmentation import Segmentation
 from phaser.phases.transfer import Source, by_ratio
 
@@ -248,14 +249,14 @@ def _text(value: Any, where: str) -> str:
 
 
 def _ratio(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BrokenFile(f"{where} is {value!r}; expected a number between 0 and 1")
+    if not isinstance(value, int | float) or not SHARE.holds(value):
+        raise BrokenFile(f"{where} is {str(value)[:60]}; expected {SHARE}")
     return float(value)
 
 
 def _whole(value: Any, where: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise BrokenFile(f"{where} is {value!r}; expected a whole number")
+    if not isinstance(value, int) or not COUNT_OR_ZERO.holds(value):
+        raise BrokenFile(f"{where} is {str(value)[:60]}; expected {COUNT_OR_ZERO} (of 64 bits)")
     return value
 
 

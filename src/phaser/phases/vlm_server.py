@@ -2,7 +2,7 @@
 
 The only file that imports `openai`. The key comes from the environment when a request is sent, goes
 to the given address only, and is struck out of everything that comes back. Answers are bounded in
-size and time, redirects are refused, and every fault leaves as one of three errors.
+size and time, redirects are refused, and every fault leaves as one of four errors.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ _SHORTEST_SECRET = 8
 _TRY_AGAIN = {408, 409, 425, 429}
 _WRONG_SETTINGS = {401, 403, 404}
 _SCHEMA_REFUSED = {400, 422}
+_NOT_CONNECTED = {"ConnectError", "ConnectTimeout"}
+"""What the client's transport calls a connection that never came about."""
 
 
 class NoAnswer(PhaserError):
@@ -45,6 +47,12 @@ class BusyServer(NoAnswer):
     def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+
+
+class Unreachable(PhaserError):
+    """No server listens at the address; no task can be verified until one does."""
+
+    exit_code = 3
 
 
 class SchemaRefused(NoAnswer):
@@ -98,7 +106,7 @@ class VlmServer:
             raise BadInput(f"model {self.model!r}, time-out {self.timeout_s} s; expected both")
 
     def send(self, request: Request, *, schema: bool) -> Answer:
-        """The answer, or BusyServer, SchemaRefused or NoAnswer."""
+        """The answer, or BusyServer, SchemaRefused, Unreachable or NoAnswer."""
         outcome = self._exchanged(request, schema=schema)
         if isinstance(outcome, PhaserError):
             raise outcome
@@ -217,6 +225,11 @@ def _explained(cause: BaseException | None, server: VlmServer, *, schema: bool) 
     where = f"{server.model!r} at {_split(server.url).hostname}"
     if isinstance(cause, _TooLong):
         return NoAnswer(f"{where} sent more than {MAX_ANSWER_BYTES} bytes, or packed ones")
+    if type(cause).__name__ in _NOT_CONNECTED:
+        return Unreachable(
+            f"{where} cannot be reached ({server.url}); start the server or mend the address "
+            "(--vlm-url), then call the same again: answers so far are kept"
+        )
     if not isinstance(cause, _Refused):
         late = isinstance(cause, _Late) or "Timeout" in type(cause).__name__
         what = f"took over {server.timeout_s:g} s" if late else "cannot be reached or broke off"

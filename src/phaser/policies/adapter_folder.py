@@ -15,7 +15,7 @@ from safetensors.torch import load as parsed
 from safetensors.torch import save_file
 
 from phaser.core.errors import BadInput, BrokenFile
-from phaser.core.files import read_json, sha256, write_atomically, write_json
+from phaser.core.files import read_bytes, read_json, sha256, write_atomically, write_json
 from phaser.policies.lora import MARK
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _read(path: Path, expected: str) -> dict[str, Tensor]:
     if sha256(path) != expected:
         raise BrokenFile(f"{path} is damaged: its SHA-256 is not that of {ABOUT}; restore it")
     try:
-        found: dict[str, Tensor] = parsed(path.read_bytes())
+        found: dict[str, Tensor] = parsed(read_bytes(path))
     except SafetensorError as error:
         raise BrokenFile(f"{path} is no safetensors file ({error}); save it again") from error
     return found

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from phaser.core.errors import BadInput, MissingDependency
+from phaser.core.errors import MissingDependency
+from phaser.core.ranges import COUNT, check_ranges
 
 if TYPE_CHECKING:
     from torch import nn
@@ -29,8 +30,7 @@ class Lora:
     alpha: int = 16
 
     def __post_init__(self) -> None:
-        if min(self.rank, self.alpha) < 1:
-            raise BadInput(f"rank {self.rank}, alpha {self.alpha}; expected both at least 1")
+        check_ranges(self, rank=COUNT, alpha=COUNT)
 
 
 def linear_layers(base: nn.Module) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from phaser.core.errors import BadInput, PhaserError
-from phaser.core.numbers import as_whole
+from phaser.core.ranges import as_whole
 from phaser.replay.tensors import all_processes, process_rank
 
 Drawn = TypeVar("Drawn")

@@ -21,8 +21,8 @@ import numpy as np
 from phaser.core.demonstration import ActionLayout, FrameRef, Task
 from phaser.core.errors import BadInput
 from phaser.core.memory import PreparedTask
-from phaser.core.numbers import as_whole
 from phaser.core.ports import Segmenter
+from phaser.core.ranges import as_whole
 from phaser.core.streams import Streams
 from phaser.memory.budget import Budget
 from phaser.memory.codecs import ImageCodec

@@ -8,6 +8,7 @@ from typing import Any
 
 from phaser.core.errors import BrokenFile
 from phaser.core.files import read_json
+from phaser.core.ranges import is_number
 
 
 def read_object(path: Path) -> dict[str, Any]:
@@ -43,7 +44,7 @@ def whole(value: Mapping[str, Any], name: str, where: Path) -> int:
 
 def number(value: Mapping[str, Any], name: str, where: Path) -> float:
     found = value.get(name)
-    if not isinstance(found, int | float) or isinstance(found, bool):
+    if not isinstance(found, int | float) or not is_number(found):
         raise _wrong(name, found, "a number", where)
     return float(found)
 

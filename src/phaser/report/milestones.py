@@ -88,7 +88,7 @@ def _share(failures: Sequence[Failure], task: str, name: str) -> str:
 def _milestones(text: str) -> tuple[tuple[str, bool], ...]:
     try:
         found: Any = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise BadInput(f"milestones {text[:80]!r} are not JSON; run this cell again") from error
     pairs = found if isinstance(found, list) else [found]
     for pair in pairs:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from phaser.core.errors import BadInput, BrokenFile
+from phaser.core.files import require_file
 from phaser.evaluation.matrix import SuccessMatrix
 from phaser.evaluation.metrics import Metrics, continual_metrics
 from phaser.evaluation.phase_losses import PhaseLoss, TaskLoss, phase_losses, task_losses
@@ -184,10 +185,9 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def _table(path: Path) -> pa.Table:
+    require_file(path)
     try:
         return pq.read_table(path)
-    except FileNotFoundError as error:
-        raise BrokenFile(f"{path} does not exist; run this cell again") from error
     except (pa.ArrowInvalid, OSError) as error:
         raise BrokenFile(f"{path} is not a readable parquet file ({error})") from error
 

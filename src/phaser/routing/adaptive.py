@@ -14,13 +14,13 @@ import numpy as np
 from jaxtyping import Float, Float64, Int64
 
 from phaser.core.demonstration import FrameRef
-from phaser.core.errors import BadInput
 from phaser.core.measurements import Measurements, Passes
 from phaser.core.memory import Memory, PreparedTask
 from phaser.core.ports import Draw, Probe
+from phaser.core.ranges import AMOUNT, COUNT, SHARE, check_ranges
 from phaser.core.streams import Stream
 from phaser.routing.routed import Routed
-from phaser.routing.samplers import WeightedSampler, check_share, edges_of, uniform_over_frames
+from phaser.routing.samplers import WeightedSampler, edges_of, uniform_over_frames
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,14 +42,13 @@ class Adaptive(Draw):
     uniform_share: float = 0.5
 
     def __post_init__(self) -> None:
-        check_share("uniform_share", self.uniform_share)
-        if min(self.measure_every, self.probes_per_phase) < 1:
-            raise BadInput(
-                f"measure_every {self.measure_every}, probes_per_phase {self.probes_per_phase}; "
-                "expected at least 1 each"
-            )
-        if not (np.isfinite(self.prior_measurements) and self.prior_measurements >= 0):
-            raise BadInput(f"prior_measurements {self.prior_measurements}; expected 0 or more")
+        check_ranges(
+            self,
+            prior_measurements=AMOUNT,
+            measure_every=COUNT,
+            probes_per_phase=COUNT,
+            uniform_share=SHARE,
+        )
 
     @property
     def needs_prototypes(self) -> bool:

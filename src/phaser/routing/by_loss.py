@@ -11,8 +11,9 @@ from jaxtyping import Float
 from phaser.core.errors import BadInput
 from phaser.core.memory import Bucket, Memory, PreparedTask
 from phaser.core.ports import Draw, Probe
+from phaser.core.ranges import AMOUNT, SHARE, check_ranges
 from phaser.core.streams import Stream
-from phaser.routing.samplers import WeightedSampler, check_share, mixed_sampler
+from phaser.routing.samplers import WeightedSampler, mixed_sampler
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,9 +25,7 @@ class ByLoss(Draw):
     level: Literal["task", "phase"] = "task"
 
     def __post_init__(self) -> None:
-        check_share("uniform_share", self.uniform_share)
-        if not (np.isfinite(self.exponent) and self.exponent >= 0):
-            raise BadInput(f"exponent {self.exponent}; expected 0 or more")
+        check_ranges(self, uniform_share=SHARE, exponent=AMOUNT)
         if self.level not in ("task", "phase"):
             raise BadInput(f"level {self.level!r}; expected 'task' or 'phase'")
 

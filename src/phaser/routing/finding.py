@@ -13,10 +13,10 @@ from jaxtyping import Float
 
 from phaser.core.memory import Memory, PreparedTask
 from phaser.core.ports import Draw, Probe
+from phaser.core.ranges import SHARE, check_ranges
 from phaser.core.streams import Stream
 from phaser.routing.samplers import (
     WeightedSampler,
-    check_share,
     mixed_sampler,
     uniform_over_frames,
 )
@@ -32,7 +32,7 @@ class Finding(Draw):
     share: float = 0.3
 
     def __post_init__(self) -> None:
-        check_share("share", self.share)
+        check_ranges(self, share=SHARE)
 
     def for_task(
         self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe

@@ -18,6 +18,7 @@ from phaser.core.errors import BadInput
 from phaser.core.measurements import Measurements, Passes
 from phaser.core.memory import Bucket, Memory, PreparedTask
 from phaser.core.ports import Draw, Probe, VirtualStep
+from phaser.core.ranges import COUNT, POSITIVE, check_ranges
 from phaser.core.streams import Stream, Streams
 from phaser.routing.flat_frames import FlatFrames
 from phaser.routing.samplers import uniform_over_frames
@@ -43,14 +44,18 @@ class MaxInterference(Draw):
     left, which costs nothing, and so scores for the first time at step 1."""
 
     def __post_init__(self) -> None:
-        if self.refreshes_per_task < 1 or not 1 <= self.num_cached <= self.num_candidates:
+        check_ranges(
+            self,
+            refreshes_per_task=COUNT,
+            num_candidates=COUNT,
+            num_cached=COUNT,
+            learning_rate=POSITIVE,
+        )
+        if self.num_cached > self.num_candidates:
             raise BadInput(
-                f"refreshes_per_task {self.refreshes_per_task}, num_candidates "
-                f"{self.num_candidates}, num_cached {self.num_cached}; expected at least 1, and no "
-                "more cached than scored"
+                f"num_cached {self.num_cached}; expected at most num_candidates "
+                f"{self.num_candidates}: no more can be cached than are scored"
             )
-        if not (np.isfinite(self.learning_rate) and self.learning_rate > 0):
-            raise BadInput(f"learning_rate {self.learning_rate}; expected a number above 0")
         if self.variant not in ("virtual", "snapshot"):
             raise BadInput(f"variant {self.variant!r}; expected 'virtual' or 'snapshot'")
 

@@ -11,12 +11,12 @@ from jaxtyping import Float
 from phaser.core.errors import BadInput
 from phaser.core.memory import Memory, PreparedTask
 from phaser.core.ports import Draw, Probe
+from phaser.core.ranges import AMOUNT, SHARE, check_ranges
 from phaser.core.streams import Stream
 from phaser.routing.boltzmann import boltzmann
 from phaser.routing.priority import Phases, action_divergence, context_overlap, priority
 from phaser.routing.samplers import (
     WeightedSampler,
-    check_share,
     mixed_sampler,
     uniform_over_frames,
 )
@@ -48,10 +48,13 @@ class Routed(Draw):
     """Multiply a bucket's weight by its frames; matters where buckets differ in size."""
 
     def __post_init__(self) -> None:
-        check_share("language_share", self.language_share)
-        check_share("uniform_share", self.uniform_share)
-        if not self.temperature >= 0:
-            raise BadInput(f"temperature {self.temperature}; expected 0 or more")
+        check_ranges(
+            self,
+            temperature=AMOUNT,
+            language_share=SHARE,
+            redundancy_penalty=AMOUNT,
+            uniform_share=SHARE,
+        )
         if self.over_current_phases not in ("max", "mean", "softmax"):
             raise BadInput(
                 f"over_current_phases {self.over_current_phases!r}; "

@@ -145,8 +145,3 @@ def mixed_sampler(
         stream=stream,
         uniform_share=uniform_share,
     )
-
-
-def check_share(name: str, value: float) -> None:
-    if not 0 <= value <= 1:
-        raise BadInput(f"{name} {value}; expected a share between 0 and 1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from phaser.core.errors import BadInput
+from phaser.core.ranges import AMOUNT, COUNT, COUNT_OR_ZERO, check_ranges
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,10 +22,15 @@ class RecordingSettings:
     """How many layouts, or rounds over the initial states, may be tried for a demonstration."""
 
     def __post_init__(self) -> None:
-        if min(self.num_train, self.num_heldout) < 1 or self.noise < 0 or self.max_steps < 1:
-            raise BadInput(
-                f"{self}; expected at least one demonstration each and no negative noise"
-            )
+        check_ranges(
+            self,
+            num_train=COUNT,
+            num_heldout=COUNT,
+            noise=AMOUNT,
+            steps_after_success=COUNT_OR_ZERO,
+            max_steps=COUNT,
+            tries_per_demo=COUNT,
+        )
 
     def num_demos(self, split: str) -> int:
         return self.num_train if split == "train" else self.num_heldout

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BrokenFile
-from phaser.core.files import write_bytes
+from phaser.core.files import read_bytes, write_bytes
 from phaser.core.measurements import Measurements
 from phaser.core.policy import Policy
 from phaser.core.ports import Sampler
@@ -175,7 +175,7 @@ def read_tensors(path: Path, sha256: str) -> dict[str, Tensor]:
     """Tensors of a file that has exactly this hash, so that its content is what was written."""
     if not path.is_file():
         raise BrokenFile(f"{path} is gone, but the run needs it to go on; restore it")
-    content = path.read_bytes()
+    content = read_bytes(path)
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:
         raise BrokenFile(

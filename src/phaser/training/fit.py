@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from phaser.core.demonstration import FrameRef
-from phaser.core.errors import BadInput
 from phaser.core.policy import Policy
 from phaser.core.ports import Sampler
+from phaser.core.ranges import AMOUNT, COUNT, POSITIVE, SHARE, Range, above, check_ranges
 from phaser.core.streams import Stream
 
 if TYPE_CHECKING:
@@ -46,23 +46,19 @@ class Fit:
     """How much of a task a killed run may lose; changes nothing else."""
 
     def __post_init__(self) -> None:
-        if min(self.steps_per_task, self.batch_size, self.checkpoint_every_steps) < 1:
-            raise BadInput(
-                f"steps_per_task {self.steps_per_task}, batch_size {self.batch_size}, "
-                f"checkpoint_every_steps {self.checkpoint_every_steps}; each must be at least 1"
-            )
-        if not 0 <= self.rehearsed_share < 1:
-            raise BadInput(f"rehearsed_share {self.rehearsed_share}; expected 0 or more, below 1")
-        if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
-            raise BadInput(f"learning_rate {self.learning_rate}; expected a number above 0")
-        if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
-            raise BadInput(f"weight_decay {self.weight_decay}; expected a number of 0 or more")
-        for name in ("decay_after", "warm_up", "average_last"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise BadInput(f"{name} {getattr(self, name)}; expected a share between 0 and 1")
-        clip = self.gradient_clip
-        if clip is not None and not (math.isfinite(clip) and clip > 0):
-            raise BadInput(f"gradient_clip {clip}; expected a number above 0, or none")
+        check_ranges(
+            self,
+            steps_per_task=COUNT,
+            batch_size=COUNT,
+            rehearsed_share=Range(low=0, high=1, without_high=True),
+            learning_rate=POSITIVE,
+            weight_decay=AMOUNT,
+            decay_after=SHARE,
+            warm_up=SHARE,
+            average_last=SHARE,
+            gradient_clip=above(0, or_none=True),
+            checkpoint_every_steps=COUNT,
+        )
 
     @property
     def num_rehearsed(self) -> int:

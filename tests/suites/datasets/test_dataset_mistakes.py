@@ -47,7 +47,10 @@ def test_a_path_that_is_not_there(one_line):
         ("--suite.layout metaworld --suite.motion 0", "give one of them"),
         ("--suite.gripper 3", "give --suite.motion as well"),
         ("--suite.motion 0 9", "expected some of 0 to 3"),
-        ("--suite.layout metaworld --suite.heldout-share 0", "heldout_share 0.0; expected a share"),
+        (
+            "--suite.layout metaworld --suite.heldout-share 0",
+            "heldout_share 0.0; expected a number above 0 and below 1",
+        ),
         ("--suite.layout metaworld --suite.heldout-share 1", "above 0 and below 1, such as 0.1"),
         ("--suite.layout metaworld --suite.cameras side", "has no camera 'side'; it has front"),
         ("--suite.layout metaworld --suite.turns upside-down", "unknown image turn"),

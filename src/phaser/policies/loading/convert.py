@@ -44,6 +44,7 @@ def convert(path: Path, *, overwrite: bool = False) -> Path | None:
     Returns:
         The new file; None if it was there already.
     """
+    require_file(path)
     target = path.with_suffix(".safetensors")
     if target.exists() and not overwrite:
         return None

@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from torch import nn
 
 from phaser.core.errors import BadInput, BrokenFile
-from phaser.core.files import read_json
+from phaser.core.files import read_json, require_file
 from phaser.policies.loading.key_map import KeyMap, listed
 
 INDEX = "model.safetensors.index.json"
@@ -83,6 +83,7 @@ def _places(files: Sequence[Path], keys: KeyMap) -> dict[str, Place]:
     """Where each of our weights lies: file, name in it, shape."""
     found: dict[str, Place] = {}
     for path in files:
+        require_file(path)
         try:
             with safe_open(path, framework="pt") as content:
                 for published in content.keys():  # noqa: SIM118 (no mapping)

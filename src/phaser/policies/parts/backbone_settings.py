@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from phaser.core.errors import BadInput, UnknownName
+from phaser.core.errors import UnknownName
+from phaser.core.ranges import AMOUNT, COUNT, check_ranges
 from phaser.policies.loading.weights import Weights
 from phaser.policies.lora import Lora
 from phaser.policies.parts.compute import Compute
@@ -40,11 +41,13 @@ class BackboneSettings:
     def __post_init__(self) -> None:
         if self.size not in self.sizes:
             raise UnknownName("size of a backbone", self.size, self.sizes)
-        if min(self.chunk_length, self.num_cameras) < 1:
-            raise BadInput(
-                f"chunk_length {self.chunk_length}, num_cameras {self.num_cameras}; expected both "
-                "at least 1"
-            )
+        check_ranges(
+            self,
+            chunk_length=COUNT,
+            num_cameras=COUNT,
+            base_learning_rate_scale=AMOUNT,
+            head_learning_rate_scale=AMOUNT,
+        )
 
     def front_end(self, contract: object) -> None:
         """None: the vision towers are adapted, so nothing of what they see can be cached."""

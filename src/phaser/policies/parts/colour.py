@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from phaser.core.errors import BadInput
+from phaser.core.ranges import AMOUNT, check_ranges
 
 _GREY = np.array([0.2989, 0.587, 0.114], np.float32)
 
@@ -25,8 +25,7 @@ class ColourChanges:
     """Largest turn of the colour circle, as a share of it."""
 
     def __post_init__(self) -> None:
-        if min(self.brightness, self.contrast, self.saturation, self.hue) < 0:
-            raise BadInput(f"{self}; expected no range below 0")
+        check_ranges(self, brightness=AMOUNT, contrast=AMOUNT, saturation=AMOUNT, hue=AMOUNT)
 
     def __call__(
         self, image: UInt8[np.ndarray, "height width 3"], generator: np.random.Generator

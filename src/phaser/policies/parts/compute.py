@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from phaser.core.errors import BadInput
+from phaser.core.ranges import COUNT, check_ranges
 
 Precision = Literal["float32", "bfloat16"]
 
@@ -30,8 +31,7 @@ class Compute:
             raise BadInput(
                 f"precision {self.precision!r}; expected one of {', '.join(get_args(Precision))}"
             )
-        if self.act_rows < 1:
-            raise BadInput(f"act_rows {self.act_rows}; expected at least 1")
+        check_ranges(self, act_rows=COUNT)
 
     def device_here(self) -> str:
         """The device's name in this process."""

@@ -16,6 +16,7 @@ from jaxtyping import UInt8
 from PIL import Image
 
 from phaser.core.errors import BadInput
+from phaser.core.ranges import Range, between, check_ranges
 
 Filter = Literal["lanczos", "bicubic", "bilinear"]
 _FILTERS = {
@@ -42,10 +43,11 @@ class ImageForm:
     def __post_init__(self) -> None:
         if self.resize not in get_args(Filter):
             raise BadInput(f"resize {self.resize!r}; expected one of {get_args(Filter)}")
-        if not 0 < self.crop_area <= 1:
-            raise BadInput(f"crop_area {self.crop_area}; expected above 0 and at most 1")
-        if self.jpeg_quality is not None and not 1 <= self.jpeg_quality <= 95:
-            raise BadInput(f"jpeg_quality {self.jpeg_quality}; expected 1 to 95, or none")
+        check_ranges(
+            self,
+            crop_area=Range(low=0, high=1, without_low=True),
+            jpeg_quality=between(1, 95, whole=True, or_none=True),
+        )
 
     def __call__(
         self, image: UInt8[np.ndarray, "height width 3"], *, size: int, crop: Box = CENTRE

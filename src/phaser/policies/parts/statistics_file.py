@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from phaser.core.contract import Contract, Statistics
 from phaser.core.errors import BadInput, BrokenFile, UnknownName
 from phaser.core.files import read_json
+from phaser.core.ranges import is_number
 from phaser.policies.parts.scaling import Scaling
 
 FILE_NAME = "dataset_statistics.json"
@@ -96,8 +96,6 @@ def _statistics(entry: Mapping[str, Any], path: Path) -> Statistics:
 
 
 def _numbers(values: Any, path: Path) -> tuple[float, ...]:
-    if not isinstance(values, list) or not all(
-        isinstance(one, int | float) and math.isfinite(one) for one in values
-    ):
+    if not isinstance(values, list) or not all(is_number(one) for one in values):
         raise BrokenFile(f"{path} holds {str(values)[:60]!r}; expected a list of numbers")
     return tuple(float(one) for one in values)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from phaser.core.errors import BadInput
+from phaser.core.ranges import COUNT, Range, check_ranges
 from phaser.policies.parts.qwen_settings import QwenSettings
 from phaser.policies.parts.sizes import DitSize, FlowSize
 
@@ -49,11 +50,12 @@ class QwenGr00t(QwenSettings):
     def __post_init__(self) -> None:
         # A dataclass with slots is made anew, so that super() alone would name the old one.
         QwenSettings.__post_init__(self)
-        if min(self.noise_repeats, self.euler_steps) < 1 or not 0 <= self.head_dropout < 1:
-            raise BadInput(
-                f"noise_repeats {self.noise_repeats}, euler_steps {self.euler_steps}, head_dropout "
-                f"{self.head_dropout}; expected counts of at least 1 and a rate from 0 to below 1"
-            )
+        check_ranges(
+            self,
+            head_dropout=Range(low=0, high=1, without_high=True),
+            noise_repeats=COUNT,
+            euler_steps=COUNT,
+        )
         if self.chunk_length > HEADS[self.size].max_chunk_length:
             raise BadInput(
                 f"chunk_length {self.chunk_length}; the {self.size} head has places for "

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from phaser.core.contract import Contract
 from phaser.core.errors import BadInput
 from phaser.core.policy import FrontEnd
+from phaser.core.ranges import COUNT, check_ranges
 from phaser.core.streams import Stream
 
 if TYPE_CHECKING:
@@ -39,8 +40,7 @@ class Tiny:
     def __post_init__(self) -> None:
         if self.head not in ("regression", "flow"):
             raise BadInput(f"head {self.head!r}; expected 'regression' or 'flow'")
-        if min(self.chunk_length, self.channels, self.width) < 1:
-            raise BadInput("chunk_length, channels and width must be at least 1")
+        check_ranges(self, chunk_length=COUNT, channels=COUNT, width=COUNT)
 
     def build(self, contract: Contract, stream: Stream) -> TinyPolicy:
         """A policy with fresh weights for a suite's observations; the stream fixes the weights."""

@@ -11,6 +11,7 @@ from phaser.core.demonstration import ActionLayout, Demo
 from phaser.core.errors import BadInput
 from phaser.demos.content_hash import remembered_sha256
 from phaser.demos.hdf5_conventions import observed_after_action, stored_upside_down
+from phaser.demos.layouts import LAYOUTS, NoLayout
 from phaser.demos.lerobot import open_dataset
 from phaser.demos.opening import HDF5_SUFFIXES, OpenedDemos, open_demos
 from phaser.demos.turned import AS_STORED
@@ -44,7 +45,7 @@ class Source:
     def open(self) -> OpenedDemos:
         """The source's tasks and demonstrations; none is read yet."""
         if self.is_lerobot:
-            return open_demos(self.path, layout=self.layout, turn=self.turn)
+            return self._opened(state_keys=None, instruction=None)
         try:
             return self._open_hdf5(None)
         except BadInput:
@@ -83,13 +84,25 @@ class Source:
         return ORIENTATIONS[self.turn]
 
     def _open_hdf5(self, instruction: str | None) -> OpenedDemos:
-        return open_demos(
-            self.path,
-            layout=self.layout,
-            turn=self.turn,
-            state_keys=self.state_keys or None,
-            instruction=instruction,
-        )
+        return self._opened(state_keys=self.state_keys or None, instruction=instruction)
+
+    def _opened(
+        self, *, state_keys: tuple[str, ...] | None, instruction: str | None
+    ) -> OpenedDemos:
+        try:
+            return open_demos(
+                self.path,
+                layout=self.layout,
+                turn=self.turn,
+                state_keys=state_keys,
+                instruction=instruction,
+            )
+        except NoLayout as error:
+            raise NoLayout(
+                error.source,
+                f"give --suite.layout, one of {', '.join(sorted(LAYOUTS))}, or --suite.motion and "
+                "--suite.gripper with the numbers of the dimensions",
+            ) from error
 
 
 def is_there(path: Path) -> bool:
@@ -117,7 +130,7 @@ def safe_name(text: str) -> str:
 
 
 def _is_lerobot(path: Path) -> bool:
-    return (path / "meta" / "info.json").is_file()
+    return (path / "meta" / "info.json").exists()
 
 
 def _numbered(what: str, count: int) -> tuple[str, ...]:

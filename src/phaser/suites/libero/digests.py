@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from phaser.core.errors import BadInput
+from phaser.core.files import open_file
 
 BLOCK_BYTES = 1 << 20
 _FORMS = {"SHA-256": re.compile(r"[0-9a-f]{64}"), "git SHA-1": re.compile(r"[0-9a-f]{40}")}
@@ -31,7 +32,7 @@ class Digest:
             running = hashlib.sha256()
         else:
             running = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
-        with path.open("rb") as stream:
+        with open_file(path) as stream:
             while block := stream.read(BLOCK_BYTES):
                 running.update(block)
         return running.hexdigest()

@@ -21,7 +21,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from phaser.core.errors import BrokenFile, UnknownName
-from phaser.core.files import read_json, write_bytes
+from phaser.core.files import read_bytes, read_json, write_bytes
 from phaser.core.folders import cache_folder
 from phaser.suites.libero.assets import INSTALL, package_folder
 from phaser.suites.libero.tasks import SUITES, suite_named
@@ -63,7 +63,7 @@ def read_original(path: Path, expected: str) -> Float64[np.ndarray, "50 numbers"
     """The array of one original file, if it is the pinned one."""
     if not path.is_file():
         raise BrokenFile(f"{path} does not exist; reinstall: {INSTALL} --force-reinstall")
-    content = path.read_bytes()
+    content = read_bytes(path)
     found = hashlib.sha256(content).hexdigest()
     if found != expected:
         raise BrokenFile(
@@ -81,8 +81,8 @@ def read_original(path: Path, expected: str) -> Float64[np.ndarray, "50 numbers"
 def _converted(path: Path, expected: str) -> Float64[np.ndarray, "50 numbers"] | None:
     """The converted states, or none when they are not there or not the pinned numbers."""
     try:
-        states: np.ndarray = load(path.read_bytes())["states"]
-    except (FileNotFoundError, SafetensorError, KeyError):
+        states: np.ndarray = load(read_bytes(path))["states"]
+    except (BrokenFile, SafetensorError, KeyError):
         return None
     if states.ndim != 2 or digest(states) != expected:
         # A damaged copy costs one more conversion.

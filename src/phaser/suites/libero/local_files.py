@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from phaser.core.errors import BadInput, BrokenFile
-from phaser.core.files import sha256, write_atomically
+from phaser.core.files import open_file, sha256, write_atomically
 from phaser.suites.libero.assets import SUBFOLDERS, folders_of, missing_files
 from phaser.suites.libero.digests import BLOCK_BYTES
 from phaser.suites.libero.downloads import Report
@@ -51,7 +51,7 @@ class FolderOrigin:
     def _blocks(self) -> Iterator[bytes]:
         """Read errors are the source's, not those of the disk that is written to."""
         try:
-            with self.path.open("rb") as stream:
+            with open_file(self.path) as stream:
                 while block := stream.read(BLOCK_BYTES):
                     yield block
         except OSError as error:

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from phaser.core.errors import BadInput, UnknownName
+from phaser.core.ranges import COUNT, COUNT_OR_ZERO, between, check_ranges
 
 CAMERAS = ("agentview", "robot0_eye_in_hand")
 Orientation = Literal["opengl", "upright", "rotated"]
@@ -73,13 +74,20 @@ class Protocol:
         for field, kind in kinds.items():
             if getattr(self, field) not in get_args(kind):
                 raise UnknownName(f"{field} of a protocol", getattr(self, field), get_args(kind))
-        if not self.cameras or self.image_size < 16:
-            raise BadInput(f"cameras {self.cameras} of {self.image_size} px; expected some, >= 16")
-        if min(self.wait_steps, self.seed) < 0 or not 1 <= self.control_hz <= 500:
-            raise BadInput(
-                f"wait_steps {self.wait_steps}, seed {self.seed}, control_hz {self.control_hz}; "
-                "expected none below 0, and 1 to 500 Hz"
-            )
+        if not self.cameras:
+            raise BadInput("no cameras; expected at least one")
+        odd = [limit for _, limit in self.step_limits if not COUNT.holds(limit)]
+        if odd:
+            raise BadInput(f"step_limits with {odd[0]!r}; expected {COUNT} each")
+        check_ranges(
+            self,
+            image_size=between(16, 4096, whole=True),
+            wait_steps=COUNT_OR_ZERO,
+            wait_gripper=between(-1, 1),
+            control_hz=between(1, 500, whole=True),
+            # The simulator's generator takes 32 bits; states add their numbers to it.
+            seed=between(0, 2**31, whole=True),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """As a file gives it back, where tuples are lists: contracts are compared with files."""

@@ -12,6 +12,7 @@ from phaser.core.contract import Contract
 from phaser.core.demonstration import Demo, Task
 from phaser.core.errors import BadInput, UnknownName
 from phaser.core.folders import cache_folder
+from phaser.core.ranges import at_least, check_ranges
 from phaser.core.suite import SPLITS, Suite
 from phaser.demos.held_out import check_heldout_share
 from phaser.demos.lerobot import Dataset, open_dataset
@@ -83,6 +84,7 @@ class Libero(Suite):
     cache: Path = field(default_factory=cache_folder)
 
     def __post_init__(self) -> None:
+        check_ranges(self, stream=at_least(0, whole=True, or_none=True))
         published = PROTOCOLS.get(self.protocol.name)
         if published is not None and published != self.protocol:
             raise BadInput(

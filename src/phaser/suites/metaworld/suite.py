@@ -12,6 +12,7 @@ from phaser.core.contract import Contract
 from phaser.core.demonstration import Demo, Task
 from phaser.core.errors import MissingDependency, UnknownName
 from phaser.core.folders import cache_folder
+from phaser.core.ranges import COUNT, at_least, check_ranges
 from phaser.core.suite import SPLITS, Suite
 from phaser.demos.held_out import check_heldout_share
 from phaser.demos.lerobot import Dataset, open_dataset
@@ -55,6 +56,7 @@ class MetaWorld(Suite):
     cache: Path = field(default_factory=cache_folder)
 
     def __post_init__(self) -> None:
+        check_ranges(self, stream=at_least(0, whole=True, or_none=True), num_tasks=COUNT)
         self.tasks()
         check_heldout_share(self.heldout_share)
         if self.demonstrations is not None:
