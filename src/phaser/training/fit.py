@@ -42,6 +42,12 @@ class Fit:
     """Carry AdamW's moments over to the next task instead of beginning with none."""
     gradient_clip: float | None = None
     """The largest norm of a step's gradient; none: as it is."""
+    gradient_accumulation: int = 1
+    """Parts of a process's batch that pass one after the other: less memory, the same gradient but
+    for rounding."""
+    read_ahead: int = 0
+    """Steps whose inputs another thread builds while the policy computes; changes nothing else. A
+    draw that asks the policy is never ahead."""
     checkpoint_every_steps: int = 100
     """How much of a task a killed run may lose; changes nothing else."""
 
@@ -50,6 +56,11 @@ class Fit:
             raise BadInput(
                 f"steps_per_task {self.steps_per_task}, batch_size {self.batch_size}, "
                 f"checkpoint_every_steps {self.checkpoint_every_steps}; each must be at least 1"
+            )
+        if self.gradient_accumulation < 1 or self.read_ahead < 0:
+            raise BadInput(
+                f"gradient_accumulation {self.gradient_accumulation}, read_ahead "
+                f"{self.read_ahead}; expected at least 1, and 0 or more"
             )
         if not 0 <= self.rehearsed_share < 1:
             raise BadInput(f"rehearsed_share {self.rehearsed_share}; expected 0 or more, below 1")
@@ -69,6 +80,16 @@ class Fit:
         """Rehearsed frames of a batch, once there is a memory."""
         return round(self.batch_size * self.rehearsed_share)
 
+    def check_split(self, num_processes: int) -> None:
+        """Refuse a batch whose parts would be of different sizes: their mean would be another."""
+        parts = num_processes * self.gradient_accumulation
+        if self.batch_size % parts:
+            raise BadInput(
+                f"batch_size {self.batch_size} over {num_processes} processes with "
+                f"gradient_accumulation {self.gradient_accumulation}; expected a multiple of "
+                f"{parts}"
+            )
+
     def refs_of_step(
         self, step: int, current: Sequence[FrameRef], sampler: Sampler, stream: Stream
     ) -> list[FrameRef]:
@@ -84,7 +105,7 @@ class Fit:
         return [current[k] for k in chosen]
 
     def optimizer(self, policy: Policy) -> torch.optim.Optimizer:
-        """AdamW over the policy's groups of weights."""
+        """AdamW over the policy's groups of weights, with the settings that the policy names."""
         import torch
 
         groups = [
@@ -94,6 +115,7 @@ class Fit:
                 "weight_decay": self.weight_decay
                 if group.weight_decay is None
                 else group.weight_decay,
+                "betas": group.betas,
             }
             for group in policy.parameter_groups()
         ]
