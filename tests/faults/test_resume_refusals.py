@@ -17,7 +17,6 @@ from phaser.evaluation.simulators import Simulators
 from phaser.experiments import compatibility
 from phaser.experiments.cell import Cell, run_cell
 from phaser.experiments.events import Preparing
-from phaser.experiments.folder import CellFolder
 from phaser.experiments.grid import is_finished
 from phaser.experiments.kept_frames import KeptFrames
 from phaser.experiments.position import Position
@@ -42,7 +41,7 @@ def interrupted(run, folder, *, at_step):
             raise Interrupted
 
     with Simulators() as simulators:
-        cell = Cell(run=run, folder=CellFolder(folder), notify=notify, simulators=simulators)
+        cell = Cell(run=run, path=folder, notify=notify, simulators=simulators)
         cell.learner = replace(cell.learner, progress=progress)
         with pytest.raises(Interrupted):
             cell.execute()
@@ -191,11 +190,11 @@ def test_a_position_of_a_newer_version_is_refused_with_advice(half):
 
 def test_the_memory_read_back_is_the_one_that_was_in_ram(cache, tmp_path):
     run = made_up_run(cache)
-    folder = CellFolder(tmp_path / "run")
+    folder = tmp_path / "run"
     with Simulators() as simulators:
-        cell = Cell(run=run, folder=folder, notify=print, simulators=simulators)
+        cell = Cell(run=run, path=folder, notify=print, simulators=simulators)
         cell.execute()
-    stored = KeptFrames(path=folder.path / "memory", run=run)
+    stored = KeptFrames(path=folder / "memory", run=run)
     found = stored.restored(cell.checkpoints.position.memory).buckets
     kept = [bucket for task in run.suite.tasks() for bucket in selected(cell, task)]
     assert len(found) == len(kept) > 3

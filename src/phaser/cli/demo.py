@@ -10,6 +10,7 @@ from phaser.cli.arguments import Parser, processes
 from phaser.cli.grid import run_cells
 from phaser.cli.output import require_writable, show, write_pages
 from phaser.cli.recordings import require_suite
+from phaser.core.processes import require_one_process
 from phaser.experiments.axes import Axes
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run
@@ -23,6 +24,7 @@ METHOD_NAMES = ("sequential", "er", "phaser")
 
 
 def execute(arguments: Sequence[str]) -> int:
+    require_one_process("demo")
     parser = Parser("demo", "Learn ten robot tasks in a row with three methods, and compare them.")
     parser.add_argument("--out", type=Path, default=Path("runs", "demo"), help="default: runs/demo")
     parser.add_argument("--workers", type=processes, default=2, help="processes (default: 2)")

@@ -28,6 +28,7 @@ from phaser.cli.output import require_writable, show, write_pages
 from phaser.cli.recordings import require_suite
 from phaser.cli.settings import overridden, settings_help
 from phaser.core.errors import BadInput
+from phaser.core.processes import require_one_process
 from phaser.experiments.axes import Axes
 from phaser.experiments.finished import check_budgets, is_finished
 from phaser.experiments.presets import preset
@@ -46,6 +47,7 @@ All of them:
 
 
 def execute(arguments: Sequence[str]) -> int:
+    require_one_process("grid")
     name, words = split_first(arguments)
     parser = _parser()
     if "-h" in words or "--help" in words:

@@ -29,6 +29,7 @@ from phaser.cli.output import require_writable, show, write_pages
 from phaser.cli.recordings import require_suite
 from phaser.cli.settings import overridden, settings_help
 from phaser.core.errors import BadInput
+from phaser.core.processes import is_first_process
 from phaser.evaluation.simulators import Simulators, available_cores
 from phaser.experiments.compatibility import other_commit
 from phaser.experiments.finished import is_finished
@@ -39,6 +40,7 @@ from phaser.experiments.settings_files import KIND
 from phaser.methods.table import method
 
 EPILOG = """\
+On several GPUs: accelerate launch --num_processes 2 -m phaser.cli run PRESET …
 Every setting is a flag as well, for example
   --fit.steps-per-task 100   --policy.head flow   --policy.train-encoder
   --method.draw.temperature 0.5   --suite.order reverse   --suite.task-list hammer drawer-open
@@ -61,6 +63,8 @@ def execute(arguments: Sequence[str]) -> int:
     if chosen.phases is not None:
         run = run.with_phases(chosen.phases)
     out = settings_folder(chosen.out, run.preset, run.name)
+    if not is_first_process():
+        return _beside(run, out, chosen.simulators)
     require_writable(out)
     stream = sys.stderr if chosen.json else sys.stdout
     if is_finished(run, out):
@@ -83,6 +87,16 @@ def execute(arguments: Sequence[str]) -> int:
                 learnt=learnt,
             )
     show(write_pages([out], out / "report.html"), as_json=chosen.json, folder=str(out))
+    return 0
+
+
+def _beside(run: Run, out: Path, num_simulators: int) -> int:
+    """Train along with the first process, which alone writes, records and talks."""
+    if not is_finished(run, out):
+        from phaser.experiments.cell import run_cell
+
+        with Simulators(num_simulators) as simulators:
+            run_cell(run, out, simulators=simulators)
     return 0
 
 

@@ -71,6 +71,8 @@ class ParameterGroup:
     """Multiplies the learning rate of the fit."""
     weight_decay: float | None = None
     """None: that of the fit."""
+    betas: tuple[float, float] = (0.9, 0.999)
+    """How slowly AdamW's two moments change."""
 
 
 @runtime_checkable

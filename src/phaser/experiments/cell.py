@@ -12,24 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from accelerate import Accelerator
 
 from phaser.core.demonstration import Task
 from phaser.core.locks import exclusive
 from phaser.core.memory import Memory, PreparedTask
+from phaser.core.processes import is_first_process
 from phaser.core.streams import Streams
 from phaser.evaluation.matrix import JOINT_ROW
 from phaser.evaluation.rollouts import Episode
 from phaser.evaluation.simulators import Simulators
 from phaser.experiments.allocator import keep_freed_memory
-from phaser.experiments.events import (
-    Finished,
-    Measured,
-    Notify,
-    Preparing,
-    Stepped,
-    ignore,
-)
+from phaser.experiments.events import Finished, Measured, Notify, Preparing, Stepped, ignore
 from phaser.experiments.folder import CellFolder
 from phaser.experiments.kept_frames import KeptFrames, check_filled
 from phaser.experiments.measuring import Measuring
@@ -43,6 +36,7 @@ from phaser.training.learner import PolicyLearner
 from phaser.training.material import TaskMaterial
 from phaser.training.policy_sight import sight_of_policy
 from phaser.training.probe import PolicyProbe
+from phaser.training.processes import accelerator_for
 from phaser.training.stream import TaskFinished, TaskStream
 
 STEPS, TRANSITIONS = "steps", "transitions"
@@ -54,7 +48,8 @@ class Cell:
     """Everything that lives while a cell runs."""
 
     run: Run
-    folder: CellFolder
+    path: Path
+    """The folder of the cell."""
     notify: Notify
     simulators: Simulators
     """Simulator processes; their number changes how long a cell takes, never what it finds."""
@@ -65,13 +60,16 @@ class Cell:
 
     def __post_init__(self) -> None:
         run = self.run
-        self.checkpoints = Checkpoints(self.folder.path)
         torch.set_num_threads(1)
         keep_freed_memory()
         self.streams = Streams(run.seed)
         self.tasks = run.suite.tasks()
         self.contract = run.suite.contract
         self.policy = run.policy.build(self.contract, self.streams.named("weights"))
+        self.accelerator = accelerator_for(self.policy)
+        writes = self.accelerator.is_main_process
+        self.folder = CellFolder(self.path, writes=writes)
+        self.checkpoints = Checkpoints(self.path, writes=writes)
         self.preparation = Preparation.of(
             run.suite,
             run.policy,
@@ -83,12 +81,12 @@ class Cell:
             frames=self.frames,
             fit=run.fit,
             streams=self.streams,
-            accelerator=Accelerator(cpu=True),
+            accelerator=self.accelerator,
             progress=self._progress,
             checkpointer=self.checkpoints,
             timed=self.checkpoints.spent.noted,
         )
-        self.kept = KeptFrames(path=self.folder.path / "memory", run=run)
+        self.kept = KeptFrames(path=self.path / "memory", run=run, writes=writes)
         self.measuring = Measuring(
             run=run,
             policy=self.policy,
@@ -97,13 +95,17 @@ class Cell:
             checkpoints=self.checkpoints,
             simulators=self.simulators,
             streams=self.streams,
-            accelerator=self.learner.accelerator,
+            accelerator=self.accelerator,
             notify=self.notify,
         )
+        # All have read where the run stands before the first process changes anything.
+        self.accelerator.wait_for_everyone()
 
     def prepare(self, task: Task) -> PreparedTask:
         """Read a task when its turn comes; recorded or encoded now if nobody did before."""
-        with self.checkpoints.spent.timed("prepare_s"):
+        # The first process records and encodes; the others then find it done.
+        first = self.accelerator.main_process_first()
+        with self.checkpoints.spent.timed("prepare_s"), first:
             if task.name not in self.materials:
                 self.notify(Preparing(task=task.name))
                 made = self.preparation.material(task, self.run.segmenter_of(task.name))
@@ -215,6 +217,7 @@ class Cell:
         loss = self.learner.learn_jointly(prepared, nothing).loss
         self.checkpoints.spent.note(**{STEPS: self.steps_made})
         self._save(0, JOINT_ROW)
+        self._wait()
         last = len(self.tasks) - 1
         episodes = self.measuring.after(JOINT_ROW, last)
         self.checkpoints.finish_task(self.folder.weights(0, JOINT_ROW), {})
@@ -234,6 +237,7 @@ class Cell:
         with spent.timed("keep_s"):
             made = self.materials[name]
             self.kept.add(made, finished.kept)
+            self._wait()
             self.frames.tasks.pop(name)
             if finished.kept.buckets:
                 self.frames.tasks[name] = self.kept.rehearsed(
@@ -244,6 +248,12 @@ class Cell:
                 )
         self.checkpoints.finish_task(weights, self.kept.shards())
         self._report(name, index, finished.loss, episodes)
+
+    def _wait(self) -> None:
+        """Wait until the first process has written what all are about to read."""
+        self.accelerator.wait_for_everyone()
+        if not self.accelerator.is_main_process:
+            self.kept.look()
 
     def _save(self, index: int, name: str) -> None:
         self.folder.save_policy(index, name, self.policy)
@@ -274,7 +284,11 @@ def run_cell(
 
     Without simulators that are kept for several cells it has one of its own.
     """
-    with exclusive(folder / ".lock", what="run folder"), ExitStack() as stack:
+    with ExitStack() as stack:
+        if is_first_process():
+            stack.enter_context(exclusive(folder / ".lock", what="run folder"))
         kept = simulators or stack.enter_context(Simulators())
-        cell = Cell(run=run, folder=CellFolder(folder), notify=notify, simulators=kept)
+        cell = Cell(run=run, path=folder, notify=notify, simulators=kept)
         cell.execute()
+        cell.accelerator.wait_for_everyone()
+        cell.accelerator.end_training()

@@ -36,10 +36,14 @@ from phaser.training.stream import TaskFinished
 
 
 class CellFolder:
-    """Collects what a cell measures; each addition is on disk before the next task starts."""
+    """Collects what a cell measures; each addition is on disk before the next task starts.
 
-    def __init__(self, path: Path) -> None:
+    Of several processes that train one policy, the first one alone writes.
+    """
+
+    def __init__(self, path: Path, *, writes: bool = True) -> None:
         self.path = path
+        self._writes = writes
         self._about: dict[str, Any] = {}
         self._episodes: list[dict[str, Any]] = []
         self._losses: list[dict[str, Any]] = []
@@ -65,8 +69,8 @@ class CellFolder:
             "commit": commit(),
             "command": command_of(run),
         }
-        write_json(self.path / "run.json", self._about)
-        write_json(self.path / "routing.json", self._routing)
+        self._write_json("run.json", self._about)
+        self._write_json("routing.json", self._routing)
 
     def go_on(self, run: Run, learnt: Sequence[str]) -> None:
         """Read back what was measured after these tasks; what came later is measured again."""
@@ -149,13 +153,14 @@ class CellFolder:
                 ],
             }
         )
-        write_json(self.path / "routing.json", self._routing)
+        self._write_json("routing.json", self._routing)
 
     def save_policy(self, index: int, task: str, policy: Policy) -> None:
         """Weights after a task, with the observation contract they were trained under."""
         path = self.weights(index, task)
-        write_tensors(path, policy.trained_state())
-        write_json(path.with_suffix(".json"), {"contract": dict(policy.contract)})
+        if self._writes:
+            write_tensors(path, policy.trained_state())
+            write_json(path.with_suffix(".json"), {"contract": dict(policy.contract)})
 
     def weights(self, index: int, task: str) -> Path:
         return self.path / "checkpoints" / f"{index:02d}-{task}.safetensors"
@@ -165,16 +170,22 @@ class CellFolder:
         self._write(f"steps/{index:02d}-{task}.parquet", steps.table(task))
 
     def write_budget(self, certificate: Mapping[str, Any]) -> None:
-        write_json(self.path / "budget.json", certificate)
+        self._write_json("budget.json", certificate)
 
     def finish(self, seconds: Mapping[str, float]) -> None:
-        write_json(self.path / "timing.json", dict(seconds))
-        write_json(self.path / DONE, {"name": self._about["name"]})
+        self._write_json("timing.json", dict(seconds))
+        self._write_json(DONE, {"name": self._about["name"]})
 
     def _write_table(self, name: str, rows: list[dict[str, Any]], schema: pa.Schema) -> None:
         self._write(name, pa.Table.from_pylist(rows, schema=schema))
 
+    def _write_json(self, name: str, value: Any) -> None:
+        if self._writes:
+            write_json(self.path / name, value)
+
     def _write(self, name: str, table: pa.Table) -> None:
+        if not self._writes:
+            return
         write_atomically(self.path / name, lambda temporary: pq.write_table(table, temporary))
 
     def _rows(self, name: str, learnt: Sequence[str]) -> list[dict[str, Any]]:
@@ -191,6 +202,8 @@ class CellFolder:
         return [row for row in rows if row["after_task"] in learnt]
 
     def _remove_unfinished(self) -> None:
+        if not self._writes:
+            return
         for part in (".", "checkpoints", "steps"):
             remove_unfinished(self.path / part)
 
@@ -200,4 +213,4 @@ class CellFolder:
         others = self._about.get("other_commits", [])
         if now != self._about["commit"] and now not in others:
             self._about["other_commits"] = [*others, now]
-            write_json(self.path / "run.json", self._about)
+            self._write_json("run.json", self._about)

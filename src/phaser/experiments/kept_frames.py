@@ -32,12 +32,18 @@ class KeptFrames:
 
     path: Path
     run: Run
+    writes: bool = True
+    """Of several processes that train one policy, the first one alone writes."""
 
     def __post_init__(self) -> None:
+        self._sizes: dict[FrameRef, int] = {}
+        self.look()
+
+    def look(self) -> None:
+        """See what is stored now; for a process that does not write, after another one did."""
         # Without a manifest nothing was ever stored, whatever a killed process left there.
         is_begun = (self.path / MANIFEST).exists()
-        self._store = Store.open(self.path, writing=True) if is_begun else None
-        self._sizes: dict[FrameRef, int] = {}
+        self._store = Store.open(self.path, writing=self.writes) if is_begun else None
 
     def shards(self) -> dict[str, str]:
         """SHA-256 of what is stored, by task."""
@@ -62,7 +68,7 @@ class KeptFrames:
         """Store a task's frames; tasks that give way to it shrink in the same commit."""
         task, buckets = made.prepared.task, kept.buckets
         source = {"suite": self.run.suite_kind, "images_sha256": made.images_sha256["train"]}
-        if not buckets:
+        if not buckets or not self.writes:
             return
         if self._store is None:
             self._store = Store.create(self.path, about=_about(self.run))

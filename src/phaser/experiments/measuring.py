@@ -22,6 +22,7 @@ from phaser.experiments.run import Run
 from phaser.training.frames import FrameTable
 from phaser.training.learner import PolicyLearner
 from phaser.training.phase_probe import HeldoutPhases, phase_loss_rows
+from phaser.training.processes import from_all
 
 
 @dataclass(kw_only=True, eq=False)
@@ -63,12 +64,14 @@ class Measuring:
     def _rollouts(self, counts: Mapping[str, int]) -> list[Episode]:
         if not self.run.suite.has_simulator:
             return []
-        spent = self.checkpoints.spent
+        spent, accelerator = self.checkpoints.spent, self.accelerator
+        jobs = self._jobs(counts)
         with spent.timed("rollout_s"):
+            # Episodes do not depend on one another, so processes share them.
             episodes, throughput = rollouts(
                 self.policy,
                 self.run.suite,
-                self._jobs(counts),
+                jobs[accelerator.process_index :: accelerator.num_processes],
                 self.streams,
                 simulators=self.simulators,
                 finished=self._rolled_out,
@@ -76,7 +79,7 @@ class Measuring:
             )
         spent.add("rollout_s", throughput.spent.processor_s)
         spent.note(**throughput.amounts)
-        return episodes
+        return from_all(accelerator, episodes)
 
     def _jobs(self, counts: Mapping[str, int]) -> list[Job]:
         horizons = self.checkpoints.position.horizons
@@ -88,6 +91,8 @@ class Measuring:
         ]
 
     def _losses(self, stage: str, index: int) -> None:
+        if not self.accelerator.is_main_process:
+            return
         learnt: Sequence[Task] = self.tasks if stage == JOINT_ROW else self.tasks[: index + 1]
         known = {
             place: self.heldout[task.name]

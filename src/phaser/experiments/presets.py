@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from phaser.core.tables import Table
+from phaser.experiments.backbone_presets import CELLS_OF_THE_TABLE
 
 if TYPE_CHECKING:
     from phaser.experiments.run import Run
@@ -79,6 +80,19 @@ def _libero_goal() -> Run:
     )
 
 
+def _libero_long() -> Run:
+    """As LIBERO-Goal; its tasks have about twice as many steps, so they are trained longer."""
+    from phaser.suites.libero.suite import Libero
+    from phaser.training.fit import Fit
+
+    return replace(
+        _libero_goal(),
+        preset="libero-long",
+        suite=Libero(task_list="libero-long"),
+        fit=Fit(steps_per_task=1200),
+    )
+
+
 def _datasets() -> Run:
     """The user names datasets with --suite.sources; nothing is measured by rollouts."""
     from phaser.experiments.run import Run
@@ -116,10 +130,18 @@ _OWN = {
         summary="the ten tasks of LIBERO-Goal, shown by scripted experts; needs the libero extra",
         make=_libero_goal,
     ),
+    "libero-long": Preset(
+        summary="the ten tasks of LIBERO-Long, shown by scripted experts; needs the libero extra",
+        make=_libero_long,
+    ),
     "datasets": Preset(
         summary="your own datasets, LeRobot or HDF5: --suite.sources a.hdf5 b/ c/; no simulator",
         make=_datasets,
     ),
+    **{
+        name: Preset(summary=summary, make=make)
+        for name, (summary, make) in CELLS_OF_THE_TABLE.items()
+    },
 }
 
 

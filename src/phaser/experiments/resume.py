@@ -30,10 +30,14 @@ UNFINISHED = "unfinished-"
 
 
 class Checkpoints:
-    """Saves what the learner gives and restores it (`training.checkpoint.Checkpointer`)."""
+    """Saves what the learner gives and restores it (`training.checkpoint.Checkpointer`).
 
-    def __init__(self, folder: Path) -> None:
+    Of several processes that train one policy all restore, and the first one alone writes.
+    """
+
+    def __init__(self, folder: Path, *, writes: bool = True) -> None:
         self._folder = folder
+        self._writes = writes
         self._path = folder / POSITION
         self._penalties = folder / "penalty"
         self.is_begun = self._path.exists()
@@ -55,6 +59,9 @@ class Checkpoints:
     def save(self, policy: Policy, optimizer: Moments, steps: Steps) -> None:
         self.steps = steps
         reached = replace(self.position, step=len(steps))
+        if not self._writes:
+            self.position = reached
+            return
         written = write_state(self._state(reached), policy, optimizer, steps)
         self._commit(replace(reached, state_sha256=written))
 
@@ -73,7 +80,7 @@ class Checkpoints:
 
     def write_state(self, weights: Path, state: MethodState) -> None:
         """Write what a task leaves for the rules, before the memory says that it is done."""
-        if tensors := state.tensors():
+        if self._writes and (tensors := state.tensors()):
             write_tensors(self._penalties / weights.name, tensors)
 
     def finish_task(self, weights: Path, memory: Mapping[str, str]) -> None:
@@ -110,6 +117,8 @@ class Checkpoints:
 
     def remove_unneeded(self) -> None:
         """Remove the checkpoints that an earlier step, or a process that was killed, left."""
+        if not self._writes:
+            return
         needed = None if self.position.state_sha256 is None else self._state(self.position)
         for path in (self._folder / "checkpoints").glob(f"{UNFINISHED}*"):
             if path != needed:
@@ -120,7 +129,8 @@ class Checkpoints:
 
     def _commit(self, position: Position) -> None:
         self.position = replace(position, seconds=self.spent.totals())
-        self.position.write(self._path)
+        if self._writes:
+            self.position.write(self._path)
         self.remove_unneeded()
 
     def _state(self, position: Position) -> Path:

@@ -82,6 +82,11 @@ class PenaltyRule(Protocol):
         """Optional methods of the policy that the rule cannot do without."""
         return frozenset()
 
+    @property
+    def needs_whole_batch(self) -> bool:
+        """True where a step's batch cannot pass in parts (`fit.gradient_accumulation`)."""
+        return False
+
     def for_task(self, policy: Policy, state: RuleState) -> Penalty:
         """The penalty under which the next task is learnt."""
         ...

@@ -28,6 +28,11 @@ class Projected(PenaltyRule):
     scales the gradient afterwards (AdamW), as in the usual implementations.
     """
 
+    @property
+    def needs_whole_batch(self) -> bool:
+        """The gradient is projected as a whole."""
+        return True
+
     def for_task(self, policy: Policy, state: RuleState) -> Penalty:
         return _Projecting(weights=tuple(trained_weights(policy).values()))
 

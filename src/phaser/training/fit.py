@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING
 from phaser.core.demonstration import FrameRef
 from phaser.core.policy import Policy
 from phaser.core.ports import Sampler
-from phaser.core.ranges import AMOUNT, COUNT, POSITIVE, SHARE, Range, above, check_ranges
+from phaser.core.ranges import (
+    AMOUNT,
+    COUNT,
+    COUNT_OR_ZERO,
+    POSITIVE,
+    SHARE,
+    Range,
+    above,
+    check_ranges,
+)
 from phaser.core.streams import Stream
 
 if TYPE_CHECKING:
@@ -42,6 +51,12 @@ class Fit:
     """Carry AdamW's moments over to the next task instead of beginning with none."""
     gradient_clip: float | None = None
     """The largest norm of a step's gradient; none: as it is."""
+    gradient_accumulation: int = 1
+    """Parts of a process's batch that pass one after the other: less memory, the same gradient but
+    for rounding."""
+    read_ahead: int = 0
+    """Steps whose inputs another thread builds while the policy computes; changes nothing else. A
+    draw that asks the policy is never ahead."""
     checkpoint_every_steps: int = 100
     """How much of a task a killed run may lose; changes nothing else."""
 
@@ -57,6 +72,8 @@ class Fit:
             warm_up=SHARE,
             average_last=SHARE,
             gradient_clip=above(0, or_none=True),
+            gradient_accumulation=COUNT,
+            read_ahead=COUNT_OR_ZERO,
             checkpoint_every_steps=COUNT,
         )
 
@@ -64,6 +81,16 @@ class Fit:
     def num_rehearsed(self) -> int:
         """Rehearsed frames of a batch, once there is a memory."""
         return round(self.batch_size * self.rehearsed_share)
+
+    def check_split(self, num_processes: int) -> None:
+        """Refuse a batch whose parts would be of different sizes: their mean would be another."""
+        parts = num_processes * self.gradient_accumulation
+        if self.batch_size % parts:
+            raise BadInput(
+                f"batch_size {self.batch_size} over {num_processes} processes with "
+                f"gradient_accumulation {self.gradient_accumulation}; expected a multiple of "
+                f"{parts}"
+            )
 
     def refs_of_step(
         self, step: int, current: Sequence[FrameRef], sampler: Sampler, stream: Stream
@@ -80,7 +107,7 @@ class Fit:
         return [current[k] for k in chosen]
 
     def optimizer(self, policy: Policy) -> torch.optim.Optimizer:
-        """AdamW over the policy's groups of weights."""
+        """AdamW over the policy's groups of weights, with the settings that the policy names."""
         import torch
 
         groups = [
@@ -90,6 +117,7 @@ class Fit:
                 "weight_decay": self.weight_decay
                 if group.weight_decay is None
                 else group.weight_decay,
+                "betas": group.betas,
             }
             for group in policy.parameter_groups()
         ]

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from accelerate import Accelerator
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from phaser.core.demonstration import FrameRef
 from phaser.core.memory import PreparedTask
-from phaser.core.policy import Policy
+from phaser.core.policy import Batch, Policy
 from phaser.core.ports import Sampler
 from phaser.core.samples import Samples
 from phaser.core.streams import Stream, Streams
 from phaser.methods.evaluating import evaluating
 from phaser.methods.no_penalty import NoPenalty
 from phaser.methods.penalty import Penalty, TrainingStep
+from phaser.training.ahead import made_ahead
 from phaser.training.checkpoint import Checkpointer, Steps, put_moments, take_moments
 from phaser.training.fit import Fit
 from phaser.training.frames import FrameTable
@@ -122,68 +123,112 @@ class PolicyLearner:
         moments: Moments = NO_MOMENTS,
     ) -> Learnt:
         policy, fit = self.policy, self.fit
+        fit.check_split(self.accelerator.num_processes)
         optimizer = fit.optimizer(policy)
         put_moments(optimizer, moments)
         wrapped, optimizer = self.accelerator.prepare(policy, optimizer)
         wrapped.train()
-        noise, augment = self.streams.named("noise", name), self.streams.named("augment", name)
-        drawn_from, now = self.streams.named("current", name), {ref.task for ref in current}
-        checkpointer = self.checkpointer
+        noise, checkpointer = self.streams.named("noise", name), self.checkpointer
         done = Steps() if checkpointer is None else checkpointer.restore(policy, optimizer)
         done = done.measured_by(sampler)
-        for step in range(len(done), steps):
-            refs = fit.refs_of_step(step, current, sampler, drawn_from)
-            fit.set_rate(optimizer, step, steps)
-            samples = self._own_samples(refs)
-            batch = policy.batch(samples, augment=Stream(augment.key + step))
-            losses = wrapped(batch, Stream(noise.key + step))
-            loss = penalty.backward(self._step(samples, losses, refs, now))
-            if fit.gradient_clip is not None:
-                self.accelerator.clip_grad_norm_(wrapped.parameters(), fit.gradient_clip)
-            optimizer.step()
-            if fit.averages(step, steps):
-                done.average.add(policy)
-            if step + 1 < steps:
-                sampler.after_step(step)
-            optimizer.zero_grad(set_to_none=True)
-            done.add(float(loss.detach()), refs)
-            if self.progress is not None:
-                self.progress(step + 1, steps, done.losses[-1])
-            is_due = (step + 1) % fit.checkpoint_every_steps == 0 or step + 1 == steps
-            if checkpointer is not None and is_due:
-                checkpointer.save(policy, optimizer, done)
+        # What a draw that asks the policy draws next depends on the step that is being made.
+        ahead = 0 if sampler.measured is not None else fit.read_ahead
+        make = partial(self._inputs, current, sampler, name)
+        with made_ahead(make, range(len(done), steps), ahead=ahead) as inputs:
+            for step, (refs, parts) in inputs:
+                fit.set_rate(optimizer, step, steps)
+                loss = self._gradient(wrapped, parts, penalty, Stream(noise.key + step))
+                if fit.gradient_clip is not None:
+                    self.accelerator.clip_grad_norm_(wrapped.parameters(), fit.gradient_clip)
+                optimizer.step()
+                if fit.averages(step, steps):
+                    done.average.add(policy)
+                if step + 1 < steps:
+                    sampler.after_step(step)
+                optimizer.zero_grad(set_to_none=True)
+                done.add(loss, refs)
+                if self.progress is not None:
+                    self.progress(step + 1, steps, done.losses[-1])
+                is_due = (step + 1) % fit.checkpoint_every_steps == 0 or step + 1 == steps
+                if checkpointer is not None and is_due:
+                    checkpointer.save(policy, optimizer, done)
         done.average.apply(policy)
         left = take_moments(optimizer) if fit.keep_moments else NO_MOMENTS
-        # The moments go now; free_memory would also collect garbage, a quarter second per task.
-        optimizer.state.clear()
+        self._let_go(wrapped, optimizer)
         tail = done.losses[-max(1, steps // 10) :]
         return Learnt(loss=sum(tail) / len(tail), moments=left)
 
-    def _own_samples(self, refs: Sequence[FrameRef]) -> Samples:
-        """This process's rows of the global batch."""
-        samples = self.frames.samples(self.own(refs))
-        if self.accelerator.num_processes == 1:
-            return samples
-        places = self.own(range(len(refs)))
-        return replace(samples, places=np.array(places, np.int64), num_places=len(refs))
+    def _inputs(
+        self, current: Sequence[FrameRef], sampler: Sampler, name: str, step: int
+    ) -> tuple[list[FrameRef], list[_Part]]:
+        """The global batch of a step, and what this process passes of it, ready for a pass."""
+        drawn_from, now = self.streams.named("current", name), {ref.task for ref in current}
+        augment = Stream(self.streams.named("augment", name).key + step)
+        refs = self.fit.refs_of_step(step, current, sampler, drawn_from)
+        places, count = self.own(range(len(refs))), self.fit.gradient_accumulation
+        parts = []
+        for part in (places[first::count] for first in range(count)):
+            rows = [refs[place] for place in part]
+            samples = self.frames.samples(rows)
+            if len(rows) < len(refs):
+                where = np.array(part, np.int64)
+                samples = replace(samples, places=where, num_places=len(refs))
+            parts.append(
+                _Part(
+                    samples=samples,
+                    batch=self.policy.batch(samples, augment=augment),
+                    rehearsed=[ref for ref in rows if ref.task not in now],
+                    is_rehearsing=refs[0].task not in now,
+                )
+            )
+        return refs, parts
+
+    def _gradient(
+        self, wrapped: nn.Module, parts: Sequence[_Part], penalty: Penalty, noise: Stream
+    ) -> float:
+        """Leave the gradient of a step in the weights; returns the mean loss of its batch."""
+        accelerator, total = self.accelerator, 0.0
+
+        def backward(loss: Tensor) -> None:
+            accelerator.backward(loss if len(parts) == 1 else loss / len(parts))
+
+        for number, part in enumerate(parts, 1):
+            # All but the last part leave their gradient to this process alone.
+            apart = accelerator.no_sync(wrapped) if number < len(parts) else nullcontext()
+            with apart:
+                loss = penalty.backward(
+                    TrainingStep(
+                        samples=part.samples,
+                        losses=wrapped(part.batch, noise),
+                        rehearsed=part.rehearsed,
+                        is_rehearsing=part.is_rehearsing,
+                        backward=backward,
+                        mean=partial(accelerator.reduce, reduction="mean"),
+                    )
+                ).detach()
+            if accelerator.num_processes > 1:
+                loss = accelerator.reduce(loss, reduction="mean")
+            total += float(loss) / len(parts)
+        return total
+
+    def _let_go(self, wrapped: nn.Module, optimizer: Any) -> None:
+        """Free what training a task needs and nothing later does."""
+        optimizer.state.clear()
+        if self.accelerator.num_processes > 1:
+            # The buckets of a reducer; this also collects garbage, a quarter second per task.
+            self.accelerator.free_memory(wrapped, optimizer)
 
     def own(self, rows: Sequence[Row]) -> list[Row]:
         """This process's part of what all processes have."""
         return list(rows[self.accelerator.process_index :: self.accelerator.num_processes])
 
-    def _step(
-        self,
-        samples: Samples,
-        losses: Float[Tensor, "rows"],
-        refs: Sequence[FrameRef],
-        current_tasks: Collection[str],
-    ) -> TrainingStep:
-        """A step as its penalty sees it; `refs` is the global batch."""
-        return TrainingStep(
-            samples=samples,
-            losses=losses,
-            rehearsed=[ref for ref in self.own(refs) if ref.task not in current_tasks],
-            is_rehearsing=refs[0].task not in current_tasks,
-            backward=self.accelerator.backward,
-            mean=partial(self.accelerator.reduce, reduction="mean"),
-        )
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Part:
+    """Rows that pass together; rehearsed frames are the first ones."""
+
+    samples: Samples
+    batch: Batch
+    rehearsed: Sequence[FrameRef]
+    is_rehearsing: bool
+    """True where any process has rehearsed frames in this step."""

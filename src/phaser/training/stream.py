@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from phaser.core.errors import BadInput
 from phaser.core.memory import Memory, PreparedTask
 from phaser.core.policy import NotOffered
 from phaser.core.ports import Sampler, SizeOf
@@ -103,6 +104,12 @@ class TaskStream:
         for name, rule in self.method.asks.items():
             if name not in policy.offers:
                 raise NotOffered(policy, name, rule=rule)
+        parts = self.learner.fit.gradient_accumulation
+        if parts > 1 and self.method.penalty.needs_whole_batch:
+            raise BadInput(
+                f"{self.method.name} needs the gradient of a whole batch at once, but "
+                f"gradient_accumulation is {parts}; set it to 1 and make the batch smaller"
+            )
 
     def _learn(self, task: PreparedTask, memory: Memory, state: MethodState) -> TaskFinished:
         method, learner, name = self.method, self.learner, task.task.name

@@ -160,7 +160,7 @@ class BackbonePolicy(nn.Module):
             if weight.requires_grad:
                 groups[0 if name.startswith("vlm.") else 1].append(weight)
         return [
-            ParameterGroup(parameters=weights, learning_rate_scale=scale)
+            ParameterGroup(parameters=weights, learning_rate_scale=scale, betas=settings.betas)
             for weights, scale in zip(groups, scales, strict=True)
             if weights
         ]

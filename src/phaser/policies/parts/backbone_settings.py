@@ -21,6 +21,8 @@ class BackboneSettings:
 
     sizes: ClassVar[Mapping[str, Any]] = {}
     """Shapes of the network by name."""
+    betas: ClassVar[tuple[float, float]] = (0.9, 0.999)
+    """AdamW's, as the published recipe has them."""
 
     size: Literal["full", "small", "tiny"] = "full"
     """"full": as published. "small" and "tiny" run on a CPU, with bytes as tokens."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from phaser.core.errors import BadInput
+from phaser.core.processes import num_processes
 from phaser.core.ranges import COUNT, check_ranges
 
 Precision = Literal["float32", "bfloat16"]
@@ -17,7 +18,8 @@ class Compute:
     """Device, precision and what memory is traded for."""
 
     device: str = "auto"
-    """"auto": this process's GPU if there is one, else the CPU; or a device such as cuda:1."""
+    """"auto": this process's GPU if there is one, else the CPU; or a device such as cuda:1, for a
+    run in one process. With use_cpu in the user's `accelerate config` auto is the CPU."""
     precision: Precision = "float32"
     """Precision of the frozen base and of its passes. Trained weights are always float32."""
     gradient_checkpointing: bool = False
@@ -35,10 +37,16 @@ class Compute:
 
     def device_here(self) -> str:
         """The device's name in this process."""
+        if self.device not in ("auto", "cpu") and num_processes() > 1:
+            raise BadInput(
+                f"device {self.device!r} in a run of {num_processes()} processes, which would "
+                "share it; leave it at auto"
+            )
         if self.device != "auto":
             return self.device
         import torch
 
-        if not torch.cuda.is_available():
+        said = os.environ.get("ACCELERATE_USE_CPU", "").lower()
+        if said in ("1", "true", "yes") or not torch.cuda.is_available():
             return "cpu"
         return f"cuda:{os.environ.get('LOCAL_RANK', '0')}"

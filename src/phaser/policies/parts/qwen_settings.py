@@ -21,6 +21,7 @@ class QwenSettings(BackboneSettings):
     """Qwen2.5-VL with LoRA; the defaults are starVLA's recipe for LIBERO."""
 
     sizes: ClassVar[Mapping[str, QwenSize]] = SIZES
+    betas: ClassVar[tuple[float, float]] = (0.9, 0.95)
 
     prompt: str = STARVLA
     """The text, with {instruction} in it."""

@@ -22,6 +22,7 @@ from phaser.suites.gl import choose_gl
 from phaser.suites.libero.assets import assets_folder
 from phaser.suites.libero.env import LiberoEnv
 from phaser.suites.libero.given import PUBLISHED, GivenFiles
+from phaser.suites.libero.given_ranges import ranges_of
 from phaser.suites.libero.init_states import init_states
 from phaser.suites.libero.protocol import PROTOCOLS, Protocol
 from phaser.suites.libero.recording import (
@@ -78,6 +79,9 @@ class Libero(Suite):
     observed: Observed = "by-file"
     """With such files: "before" or "after" action t, when frame t was seen; after it, frame t goes
     with action t + 1. "by-file": what each file shows."""
+    statistics: bool = False
+    """With such files: state the ranges of all tasks' actions and states, for policies that scale
+    by them. Needs the files of all tasks, also of those that are learnt."""
     control: Control = "compiled"
     """"robosuite": its own control step in place of ours, which computes the same, faster; "fast":
     the bits of a robosuite that does not compile its controller with numba."""
@@ -96,6 +100,11 @@ class Libero(Suite):
         check_heldout_share(self.heldout_share)
         if self.observed not in get_args(Observed):
             raise UnknownName("observed", self.observed, get_args(Observed))
+        if self.statistics and self.demonstrations is None:
+            raise BadInput(
+                "statistics are of published files, but no demonstrations are named; give "
+                "--suite.demonstrations published or a folder"
+            )
         if self.demonstrations not in (None, PUBLISHED):
             object.__setattr__(self, "demonstrations", os.path.abspath(str(self.demonstrations)))
 
@@ -169,7 +178,9 @@ class Libero(Suite):
 
     @property
     def contract(self) -> Contract:
-        protocol = self.protocol
+        protocol, ranges = self.protocol, None
+        if self.statistics and self._given is not None:
+            ranges = ranges_of(self._given, tuple(sorted(self.tasks(), key=lambda one: one.name)))
         return Contract(
             suite="libero",
             cameras=protocol.cameras,
@@ -180,6 +191,8 @@ class Libero(Suite):
             state_scale=STATE_SCALE[protocol.state],
             action=ACTION_NAMES,
             layout=LAYOUT,
+            state_statistics=None if ranges is None else ranges.states,
+            action_statistics=None if ranges is None else ranges.actions,
             protocol=protocol.to_json()
             | ({} if self._given is None else {"demonstrations": self._given.facts()}),
         )

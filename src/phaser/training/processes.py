@@ -1,0 +1,62 @@
+"""The processes of one run, on Accelerate: as the user's launcher started them.
+
+The policy says where it computes, and Accelerate follows: a policy on the CPU is trained by gloo
+processes, one on a GPU by NCCL, with DistributedDataParallel in both. Only the first process
+writes; the others wait for it where they need what it wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TypeVar
+
+from accelerate import Accelerator
+from accelerate.utils import (
+    DistributedType,
+    GradientAccumulationPlugin,
+    InitProcessGroupKwargs,
+    gather_object,
+)
+
+from phaser.core.errors import BadInput
+from phaser.core.policy import Policy
+from phaser.core.processes import num_processes
+
+LONGEST_WAIT = timedelta(days=7)
+"""The others wait while the first process records or stores; torch gives up after minutes."""
+PARALLEL = (DistributedType.NO, DistributedType.MULTI_CPU, DistributedType.MULTI_GPU)
+
+Item = TypeVar("Item")
+
+
+def accelerator_for(policy: Policy) -> Accelerator:
+    """The Accelerator of this process, on the device where the policy already is."""
+    made = Accelerator(
+        cpu=all(weight.device.type == "cpu" for _, weight in policy.named_parameters()),
+        device_placement=False,
+        # Both have one place, the settings of a run: a launcher's own would count twice.
+        mixed_precision="no",
+        gradient_accumulation_plugin=GradientAccumulationPlugin(num_steps=1),
+        kwargs_handlers=[InitProcessGroupKwargs(timeout=LONGEST_WAIT)],
+    )
+    if made.distributed_type not in PARALLEL:
+        raise BadInput(
+            f"accelerate is configured for {made.distributed_type.value}; expected one process or "
+            "multi-GPU (DDP), which holds a frozen base in bfloat16 once per GPU: run "
+            "`accelerate config` again, and `phaser plan` for what fits"
+        )
+    if made.num_processes != num_processes():
+        raise BadInput(
+            f"{num_processes()} processes were launched, {made.num_processes} found each other; "
+            "start them with `accelerate launch`"
+        )
+    return made
+
+
+def from_all(accelerator: Accelerator, items: Sequence[Item]) -> list[Item]:
+    """What all processes have, in the order of the processes; every process must ask."""
+    if accelerator.num_processes == 1:
+        return list(items)
+    found: list[Item] = gather_object(list(items))
+    return found

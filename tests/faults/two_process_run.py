@@ -1,0 +1,116 @@
+"""A run of a tiny backbone with LoRA in any number of processes, as a launcher would start them.
+
+Run as a program, everything is imported once; each line of standard input is an order that forks
+one process per rank. The first one may end itself as if killed.
+"""
+
+import json
+import os
+import signal
+import sys
+import traceback
+from pathlib import Path
+
+import peft  # noqa: F401
+import transformers.models.qwen2_5_vl.modeling_qwen2_5_vl  # noqa: F401
+from made_up_run import forget_the_commit
+from made_up_suite import MadeUpSuite
+
+from phaser.core import files
+from phaser.experiments.cell import run_cell
+from phaser.experiments.run import Evaluation, Run
+from phaser.memory.budget import Budget
+from phaser.methods.table import METHODS
+from phaser.policies.lora import Lora
+from phaser.policies.parts.scaling import Scaling
+from phaser.policies.qwen_gr00t.settings import QwenGr00t
+from phaser.training.fit import Fit
+from phaser.training.frames import FrameTable
+
+
+def backbone_run(cache, method, parts):
+    """Flow matching, so that noise has to belong to a row's place in the global batch."""
+    return Run(
+        suite=MadeUpSuite(task_list=("reach", "push"), cache=cache),
+        policy=QwenGr00t(
+            size="tiny",
+            chunk_length=4,
+            prompt="do: {instruction}",
+            scaling=Scaling(rule="fixed"),
+            lora=Lora(rank=4, alpha=8),
+            head_dropout=0.0,
+            noise_repeats=2,
+        ),
+        fit=Fit(
+            steps_per_task=6,
+            batch_size=4,
+            checkpoint_every_steps=2,
+            gradient_clip=1.0,
+            gradient_accumulation=parts,
+            read_ahead=2,
+        ),
+        evaluation=Evaluation(rollouts_per_task=2, learnt_rollouts=1, earlier_rollouts=1),
+        method=METHODS[method],
+        budget=Budget.per_task(8),
+    )
+
+
+def _watch_batches(seen):
+    """Note the frames that this process gathers."""
+    gather = FrameTable.samples
+
+    def samples(self, refs):
+        seen.append([[ref.task, ref.demo, ref.frame] for ref in refs])
+        return gather(self, refs)
+
+    FrameTable.samples = samples
+
+
+def _child(order, rank, cache):
+    folder, count, seen = Path(order["folder"]), 0, []
+
+    def reached(stage, path):
+        nonlocal count
+        count += stage == "renamed" and path.is_relative_to(folder)
+        if count == order.get("kill_at"):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    files.reached = reached
+    _watch_batches(seen)
+    run_cell(backbone_run(cache, order["method"], order.get("parts", 1)), folder)
+    Path(f"{folder}-{rank}.json").write_text(json.dumps(seen))
+
+
+def _forked(order, rank, cache):
+    pid = os.fork()
+    if pid:
+        return pid
+    status = 1
+    if order["world"] > 1:
+        meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(order["port"])}
+        os.environ |= {"WORLD_SIZE": str(order["world"]), **meeting}
+        os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank)}
+    try:
+        _child(order, rank, cache)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def _obey(order, cache):
+    pids = [_forked(order, rank, cache) for rank in range(order["world"])]
+    _, first = os.waitpid(pids[0], 0)
+    if first:
+        # A launcher ends the others when one is lost.
+        for pid in pids[1:]:
+            os.kill(pid, signal.SIGKILL)
+    rest = [os.waitpid(pid, 0)[1] for pid in pids[1:]]
+    return [os.waitstatus_to_exitcode(status) for status in (first, *rest)]
+
+
+if __name__ == "__main__":
+    forget_the_commit()
+    for line in sys.stdin:
+        print(json.dumps(_obey(json.loads(line), Path(sys.argv[1]))), flush=True)
