@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from made_samples import learn, numpy_dataset, replay_in
@@ -170,3 +171,22 @@ def test_forgetting_reaches_the_shard_of_a_writer_that_was_killed(tmp_path: Path
     store.forget(task="lift-the-cup")
     (left,) = Store.open(tmp_path / "memory").leftovers()
     assert "drop-the-cup" in left
+
+
+def test_what_gives_way_stays_readable_while_a_task_rehearses_from_it(tmp_path: Path) -> None:
+    def begin() -> Any:
+        replay = replay_in(tmp_path, budget=Budget.total(24), read_ahead=False)
+        return replay.task(numpy_dataset(), instruction="turn the cup")
+
+    learn(replay_in(tmp_path, budget=Budget.total(24)), "lift the cup", "drop the cup")
+    alone = [[one["frame_index"] for one in begin().sample(6)] for _ in range(4)]
+    task = begin()
+    # Another job keeps a task, for which both stored ones have to give way, twice.
+    for instruction in ("push the cup", "pull the cup"):
+        learn(replay_in(tmp_path, budget=Budget.total(24)), instruction)
+        Store.open(tmp_path / "memory").verify()
+    assert Store.open(tmp_path / "memory").manifest.removed
+    assert [one["frame_index"] for one in task.sample(6)] == alone[0]
+    task.finish()
+    assert Store.open(tmp_path / "memory").num_frames == 24
+    assert Store.open(tmp_path / "memory").leftovers() == []

@@ -50,6 +50,47 @@ def exclusive(
         os.close(handle)
 
 
+class Shared:
+    """A lock that any number of processes share; it ends with this object, or with its process."""
+
+    __slots__ = ("_handle",)
+
+    def __init__(self, path: Path) -> None:
+        self._handle: int | None = None
+        with writing(path):
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._handle = os.open(path, flags, 0o666)
+            fcntl.flock(self._handle, fcntl.LOCK_SH)
+
+    def close(self) -> None:
+        """Give the lock back; a second call does nothing."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
+
+    def __del__(self) -> None:
+        self.close()
+
+
+@contextmanager
+def unshared(path: Path) -> Iterator[bool]:
+    """Whether nobody shares this lock; as long as that is so, nobody can begin to."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield True
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        alone = True
+    except BlockingIOError:
+        alone = False
+    try:
+        yield alone
+    finally:
+        os.close(handle)
+
+
 def _held_in_time(
     path: Path, what: str, wait_s: float, waiting: Callable[[str], None] | None
 ) -> int:

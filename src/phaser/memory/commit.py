@@ -37,14 +37,17 @@ def committed(
     removed: files that the memory does not hold any more; they go after the commit.
     state: what the method's rules leave now; the one before it goes.
     """
-    gone = list(removed)
+    # What gave way earlier, but had to stay for whoever rehearses from it, is still to be removed.
+    pending = [one for one in manifest.removed if (manifest.folder / one.file).exists()]
+    gone = [*removed, *pending]
     if state is not None and manifest.state not in (None, state):
         assert manifest.state is not None
         gone.append(Removal(file=manifest.state.file, erase=False))
     segments, tail = manifest.segments, manifest.tail
     if changed:
         segments, old = _changed_segments(manifest, changed)
-        gone += [Removal(file=f"{INDEX}/{one.file}", erase=True) for one in old]
+        erased = any(one.erase for one in removed)
+        gone += [Removal(file=f"{INDEX}/{one.file}", erase=erased) for one in old]
         tail = _changed(tail, changed)
     if manifest.version != VERSION:
         gone.append(Removal(file="budget.json", erase=False))
@@ -52,7 +55,7 @@ def committed(
         manifest,
         segments=segments,
         tail=tail,
-        removed=tuple(gone),
+        removed=_once(gone, but=state or manifest.state),
         state=state or manifest.state,
         version=VERSION,
         _loaded=[],
@@ -77,6 +80,15 @@ def taken_back(folder: Path, written: Sequence[StoredTask]) -> Iterator[None]:
             if task.shard not in named:
                 (folder / TASKS / task.shard).unlink(missing_ok=True)
         raise
+
+
+def _once(removed: Sequence[Removal], *, but: StoredState | None) -> tuple[Removal, ...]:
+    """Every file once, erased if any of its removals says so; never the state of now."""
+    erased = {one.file: False for one in removed if but is None or one.file != but.file}
+    for one in removed:
+        if one.file in erased:
+            erased[one.file] |= one.erase
+    return tuple(Removal(file=file, erase=erase) for file, erase in erased.items())
 
 
 def _changed(tasks: Sequence[StoredTask], changed: Changes) -> tuple[StoredTask, ...]:

@@ -35,6 +35,7 @@ from phaser.memory.shard import Shard
 from phaser.memory.shard_rows import with_buckets, without_episode
 from phaser.memory.shard_writer import check_storable, encoded_size, write_task
 from phaser.memory.store_files import (
+    LOCK,
     TASKS,
     check_empty,
     check_own_folders,
@@ -316,4 +317,4 @@ class Store:
 
 
 def _alone(path: Path, waiting: Callable[[str], None] | None = None) -> Any:
-    return exclusive(path / ".lock", what="the memory", wait_s=WAIT_S, waiting=waiting)
+    return exclusive(path / LOCK, what="the memory", wait_s=WAIT_S, waiting=waiting)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.files import writing
+from phaser.core.locks import unshared
 from phaser.memory.index_segments import INDEX, SEGMENT_NAME
 from phaser.memory.manifest import MANIFEST, Manifest
 from phaser.memory.stored_task import SHARD_NAME, StoredTask
@@ -17,6 +18,9 @@ from phaser.memory.tensor_file import open_regular
 
 TASKS, STATE = "tasks", "state"
 FOLDERS = (TASKS, INDEX, STATE)
+LOCK, READING = ".lock", ".reading"
+"""Held by the one who writes, and shared by tasks that rehearse: files that give way to new tasks
+stay as long as somebody may draw from them."""
 CERTIFICATE_V1 = "budget.json"
 """Version 1 wrote the certificate beside the manifest; now it is computed from it."""
 _BLOCK = 1 << 20
@@ -75,7 +79,7 @@ def check_empty(folder: Path) -> None:
             "copy that was cut off? Restore the manifest, or rebuild it from the shards: "
             f"phaser memory repair {folder}"
         )
-    ours = {*FOLDERS, CERTIFICATE_V1, ".lock"}
+    ours = {*FOLDERS, CERTIFICATE_V1, LOCK, READING}
     for entry in sorted(folder.iterdir()):
         if entry.name not in ours and not _TEMPORARY.fullmatch(entry.name):
             raise BadInput(
@@ -118,16 +122,16 @@ def clear(folder: Path, manifest: Manifest) -> None:
 
 
 def clear_removed(folder: Path, manifest: Manifest) -> None:
-    """Remove what the manifest says is gone."""
+    """Remove what the manifest says is gone: at once what was forgotten, and what only gave way
+    when no task rehearses from it any more."""
     for one in manifest.removed:
-        path = folder / one.file
-        if not os.path.lexists(path):
-            continue
-        if one.erase:
-            erase(path)
-        else:
+        if one.erase and os.path.lexists(folder / one.file):
+            erase(folder / one.file)
+    with unshared(folder / READING) as nobody_reads:
+        for one in manifest.removed if nobody_reads else ():
+            path = folder / one.file
             with writing(path):
-                path.unlink()
+                path.unlink(missing_ok=True)
 
 
 def erase(path: Path) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 
 from phaser.core.demonstration import ActionLayout, FrameRef, Task
 from phaser.core.errors import BadInput
+from phaser.core.locks import Shared
 from phaser.core.memory import PreparedTask
 from phaser.core.ports import Segmenter
 from phaser.core.ranges import as_whole
@@ -28,6 +29,7 @@ from phaser.memory.budget import Budget
 from phaser.memory.codecs import ImageCodec
 from phaser.memory.manifest import MANIFEST
 from phaser.memory.store import Addition, Store
+from phaser.memory.store_files import READING
 from phaser.methods.method import Method
 from phaser.methods.table import method as method_named
 from phaser.replay.about import about_memory, named_task, source_of
@@ -150,7 +152,7 @@ class Replay:
         check_probe(self.rules, self.probe, self.policy)
         ranks = Ranks.found(self.rank, self.world_size)
         task = named_task(instruction, name)
-        store = self._open(ranks)
+        reading, store = self._open(ranks)
         self._check_new(store, task)
         recording = read_recording(demos, task=task.name, columns=self.columns, layout=self.layout)
         prepared = self._prepared(task, recording, store)
@@ -167,6 +169,7 @@ class Replay:
             seed=self.seed,
             sampler=sampler,
             store=store,
+            reading=reading,
             share=self.rehearsed_share,
             collate=self.collate,
             ranks=ranks,
@@ -176,13 +179,17 @@ class Replay:
             read_ahead=self.read_ahead,
         )
 
-    def _open(self, ranks: Ranks) -> Store:
+    def _open(self, ranks: Ranks) -> tuple[Shared, Store]:
+        """The memory, and the lock that keeps its files there while they are drawn from."""
+
         def create() -> None:
             if not self._exists():
                 Store.create(self.folder, about=about_memory(self.rules, seed=self.seed))
 
         ranks.first_alone(create)
-        return Store.open(self.folder)
+        # Before the manifest is read: what it names stays from then on.
+        reading = Shared(Path(self.folder) / READING)
+        return reading, Store.open(self.folder)
 
     def _exists(self) -> bool:
         return (Path(self.folder) / MANIFEST).exists()

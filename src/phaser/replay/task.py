@@ -13,6 +13,7 @@ from jaxtyping import Float
 
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput, NotKept
+from phaser.core.locks import Shared
 from phaser.core.memory import PhaseId
 from phaser.core.ports import Sampler
 from phaser.memory.store import Store
@@ -42,6 +43,8 @@ class ReplayTask:
     sampler: Sampler
     store: Store
     """The memory as it was when the task began."""
+    reading: Shared
+    """Keeps its files there until the task ends, whatever other processes keep meanwhile."""
     share: float
     collate: Collate | None
     ranks: Ranks
@@ -162,6 +165,7 @@ class ReplayTask:
         """Keep the task's frames, as leaving the `with` block does; a second call does nothing."""
         if not self._finished:
             self._ahead.close()
+            self.reading.close()
             self.keep()
             self._finished = True
 
@@ -183,6 +187,7 @@ class ReplayTask:
         # After an error, what was learnt of the task is unknown: nothing of it is kept.
         self._finished = True
         self._ahead.close()
+        self.reading.close()
 
     def _finish_or_say_how(self) -> None:
         """After hours of training, an error at the very end must not cost them."""
