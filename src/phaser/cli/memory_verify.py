@@ -6,9 +6,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
 from phaser.cli.arguments import Parser
 from phaser.cli.output import print_json
 from phaser.cli.text_table import columns, file_size, printable
@@ -60,6 +57,10 @@ def execute(arguments: Sequence[str]) -> int:
 
 def check_files(store: Store) -> dict[str, str]:
     """What is wrong with each file, or nothing; a bar on a terminal, since disks are slow."""
+    # Imported here: help and mistakes show no bars.
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     names = store.files()
     sizes = {name: _bytes(store.path / name) for name in names}
     layout = (

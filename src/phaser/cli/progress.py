@@ -6,10 +6,7 @@ import sys
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, TextIO
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from typing import TYPE_CHECKING, Any, TextIO
 
 from phaser.cli.text_table import duration
 from phaser.experiments.events import (
@@ -21,6 +18,9 @@ from phaser.experiments.events import (
     Stepped,
 )
 from phaser.experiments.run import Run
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 STEPS_PER_ROLLOUT = 10
 """A rollout costs about as much as ten training steps; only the time left depends on it."""
@@ -49,6 +49,10 @@ class Watch:
     """Follows recordings and cells; give its `cell` to `run_grid` and `recorded` to a recorder."""
 
     def __init__(self, cells: Sequence[Run], *, stream: TextIO | None = None) -> None:
+        # Imported here: help and mistakes show no bars.
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+
         console = Console(file=stream or sys.stdout, highlight=False, soft_wrap=True)
         self._cells = {
             run.name: _Running(run=run, label=label, total=work_of(run))

@@ -10,10 +10,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bars
-
 from phaser.cli.output import print_json
 from phaser.cli.segment_sources import SourceTask
 from phaser.cli.text_table import columns, printable
@@ -55,6 +51,11 @@ class Progress:
     """A bar over demonstrations on a terminal, one line per task in a pipe; standard error."""
 
     def __init__(self, num_demos: int, num_tasks: int) -> None:
+        # Imported here: help and mistakes show no bars.
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bars
+
         self._console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
         self._num_tasks, self._num_finished, self._name = num_tasks, 0, ""
         self._num_recorded = self._num_missing = 0

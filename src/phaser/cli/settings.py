@@ -12,15 +12,17 @@ import io
 import itertools
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any
-
-import tyro
-from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructTypeInfo
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from phaser.cli.arguments import refuse_unknown
+from phaser.cli.setting_texts import text_of
 from phaser.core.errors import BadInput
 from phaser.core.suite import DERIVED
 from phaser.experiments.run import Run
+
+if TYPE_CHECKING:
+    from tyro.constructors import ConstructorRegistry
 
 HIDDEN = {
     ("Run", "preset"),
@@ -43,8 +45,11 @@ def overridden(
     run: Run, words: Sequence[str], *, verb: str, flags: Sequence[str], hidden: Collection[str] = ()
 ) -> Run:
     """The run with the flags in `words` applied; what is no flag of a run is refused."""
+    known = [*flags, *setting_flags(run, hidden)]
+    # Before the parser, which takes long to load.
+    refuse_unknown(verb, [word for word in words if _is_no_flag(word, known)], known)
     changed, rest = _quietly(lambda: _parse(run, words, verb, hidden))
-    refuse_unknown(verb, rest, [*flags, *setting_flags(run, hidden)])
+    refuse_unknown(verb, rest, known)
     # A suite may be without tasks until flags name them; then nothing must begin.
     changed.suite.tasks()
     return changed
@@ -90,6 +95,8 @@ def _is_hidden(value: Any, name: str, hidden: Collection[str]) -> bool:
 def _parse(
     run: Run, words: Sequence[str], verb: str, hidden: Collection[str]
 ) -> tuple[Run, list[str]]:
+    import tyro
+
     return tyro.cli(
         Run,
         default=run,
@@ -100,8 +107,25 @@ def _parse(
     )
 
 
+def _is_no_flag(word: str, known: Collection[str]) -> bool:
+    """True for a flag that nothing knows; a switch may also be turned off: --no-x, --a.no-x."""
+    name = word.split("=")[0].replace("_", "-")
+    if not name.startswith("--") or len(name) == 2:
+        return False
+    head, dot, tail = name[2:].rpartition(".")
+    on = f"--{head}{dot}{tail.removeprefix('no-')}"
+    return name not in known and on not in known and not _is_section(name, known)
+
+
+def _is_section(name: str, known: Collection[str]) -> bool:
+    """True for what names settings together, such as a policy's adapters: --policy.lora None."""
+    return any(flag.startswith((f"{name}.", f"{name}:")) for flag in known)
+
+
 def _registry(hidden: Collection[str]) -> ConstructorRegistry:
     """Fields of our dataclasses as tyro finds them, without the hidden ones."""
+    from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructTypeInfo
+
     registry = ConstructorRegistry()
     asking = False
 
@@ -119,9 +143,11 @@ def _registry(hidden: Collection[str]) -> ConstructorRegistry:
         if not isinstance(spec, StructConstructorSpec):
             return None
         fields = tuple(
-            dataclasses.replace(field, type=type(field.default))
-            if dataclasses.is_dataclass(field.default)
-            else field
+            dataclasses.replace(
+                field,
+                type=type(field.default) if dataclasses.is_dataclass(field.default) else field.type,
+                helptext=partial(text_of, type(default), field.name),
+            )
             for field in spec.fields
             if not _is_hidden(default, field.name, hidden)
         )

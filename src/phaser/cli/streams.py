@@ -11,7 +11,7 @@ import errno
 import io
 import os
 import sys
-from typing import TextIO
+from typing import Any, TextIO
 
 _PLAIN = str.maketrans(
     {
@@ -37,11 +37,11 @@ class _Output(io.FileIO):
 
     lost: OSError | None = None
 
-    def write(self, content: object) -> int:
-        size = memoryview(content).nbytes  # type: ignore[arg-type]
+    def write(self, content: Any) -> int:
+        size = memoryview(content).nbytes
         if self.lost is None:
             try:
-                return super().write(content) or 0  # type: ignore[call-overload, no-any-return]
+                return super().write(content) or 0
             except BlockingIOError:
                 raise
             except OSError as error:

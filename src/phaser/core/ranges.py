@@ -31,7 +31,7 @@ class Range:
     or_none: bool = False
     """None is taken as well."""
 
-    def holds(self, value: object) -> bool:
+    def holds(self, value: Any) -> bool:
         """True if a value is one of these numbers."""
         if value is None:
             return self.or_none

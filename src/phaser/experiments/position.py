@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import cattrs
-
 from phaser.core.errors import BrokenFile
 from phaser.core.files import read_json, write_bytes
 
@@ -53,6 +51,8 @@ class Position:
     @classmethod
     def read(cls, path: Path) -> Position:
         """A file in which any byte was changed is refused."""
+        import cattrs
+
         found = read_json(path)
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise BrokenFile(f"{path} is not the position of a run; restore it")
@@ -73,6 +73,8 @@ class Position:
 
 
 def _serialised(position: Position) -> bytes:
+    import cattrs
+
     body = {"format": FORMAT, "version": VERSION, **cattrs.unstructure(position)}
     body["sha256"] = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
     return (json.dumps(body, indent=2, sort_keys=True, allow_nan=False) + "\n").encode()

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import cattrs
-
 from phaser.core.errors import BadInput, BrokenFile, PhaserError
 from phaser.core.files import read_json
 from phaser.core.policy import PolicySettings
@@ -177,6 +175,8 @@ def settings_of(run: Run) -> dict[str, Any]:
 
 def run_from(settings: dict[str, Any], *, source: str) -> Run:
     """The run that these settings describe, or one line that says what does not fit."""
+    import cattrs
+
     try:
         return converter().structure(settings, Run)
     except cattrs.errors.ClassValidationError as error:
@@ -187,6 +187,8 @@ def run_from(settings: dict[str, Any], *, source: str) -> Run:
 def _in_words(error: BaseException, kind: type[Any] | None) -> str:
     if isinstance(error, PhaserError):
         return str(error)
+    import cattrs
+
     return cattrs.v.format_exception(error, kind)
 
 

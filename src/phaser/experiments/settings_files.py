@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
-
-import cattrs
+from typing import TYPE_CHECKING, Any
 
 from phaser.core.errors import BadInput
 from phaser.core.tables import Table
 from phaser.experiments.tables import TABLES
+
+if TYPE_CHECKING:
+    import cattrs
 
 KIND = "kind"
 
@@ -22,6 +23,9 @@ KIND = "kind"
 @cache
 def converter() -> cattrs.Converter:
     """Converts between values and JSON by the tables of names."""
+    # Imported here: help and mistakes convert nothing.
+    import cattrs
+
     made = cattrs.Converter(forbid_extra_keys=True)
     made.register_unstructure_hook(Path, str)
     made.register_structure_hook(Path, lambda value, _: Path(value))
