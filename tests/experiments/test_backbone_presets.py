@@ -1,9 +1,11 @@
 """The paper's cells as presets: its recipe, its budgets, and one line for whoever lacks weights."""
 
+from dataclasses import replace
+
 import pytest
 
 from phaser.core.errors import BadInput
-from phaser.experiments.backbone_presets import CELLS_OF_THE_TABLE
+from phaser.experiments.backbone_presets import BASES, CELLS_OF_THE_TABLE, SMALL
 from phaser.experiments.presets import PRESETS, preset
 from phaser.experiments.run import run_from, settings_of
 from phaser.policies.plan.cells import CELLS
@@ -50,3 +52,16 @@ def test_libero_long_is_an_ordinary_preset():
     run = preset("libero-long")
     assert len(run.suite.tasks()) == 10
     assert run.suite.task_list == run.preset == "libero-long"
+
+
+@pytest.mark.parametrize("backbone", BASES)
+def test_a_small_preset_learns_other_tasks_than_its_base(backbone):
+    run, base = preset(f"{backbone}-small"), preset(f"{backbone}-base")
+    assert run.policy == replace(base.policy, lora=run.policy.lora)
+    assert run.policy.size == "small"
+    assert base.policy.lora is None
+    assert base.method.joint
+    names = {task.name for task in base.suite.tasks()}
+    assert len(names) == 20
+    assert not names & {task.name for task in run.suite.tasks()}
+    assert {f"{backbone}-small", f"{backbone}-base"} < set(SMALL)

@@ -88,6 +88,63 @@ def summary(backbone: str, suite: str) -> str:
     return f"{titles[backbone]} on {where}, the paper's recipe; needs GPUs: see phaser plan"
 
 
+def small(backbone: str) -> Run:
+    """The backbone at 3 to 4 M weights, trained from pixels, on ten Meta-World tasks in a row."""
+    from phaser.experiments.run import Evaluation, Run
+    from phaser.policies.parts.scaling import Scaling
+    from phaser.policies.plan.cells import CELLS
+    from phaser.suites.metaworld.suite import MetaWorld
+    from phaser.training.fit import Fit
+
+    settings = CELLS[f"{backbone}-{SUITES[0]}"].policy
+    return Run(
+        preset=f"{backbone}-small",
+        suite=MetaWorld(task_list="metaworld-10"),
+        policy=replace(settings, size="small", scaling=Scaling(rule="fixed")),
+        fit=Fit(
+            steps_per_task=300,
+            batch_size=16,
+            learning_rate=1e-3,
+            warm_up=0.05,
+            gradient_clip=1.0,
+            read_ahead=1,
+        ),
+        evaluation=Evaluation(rollouts_per_task=10, learnt_rollouts=5),
+    )
+
+
+def base(backbone: str) -> Run:
+    """Twenty other tasks, all at once, with all weights: what `small` may begin with."""
+    from phaser.methods.table import METHODS
+    from phaser.suites.metaworld.suite import MetaWorld
+    from phaser.suites.metaworld.tasks import task_names
+
+    start = small(backbone)
+    names = (*task_names("metaworld-alt"), *task_names("metaworld-confirm"))
+    return replace(
+        start,
+        preset=f"{backbone}-base",
+        suite=MetaWorld(task_list=names),
+        policy=replace(start.policy, lora=None),  # type: ignore[type-var]
+        evaluation=replace(start.evaluation, rollouts_per_task=5),
+    ).with_method(METHODS["joint"])
+
+
+SMALL = {
+    f"{backbone}-small": (
+        f"{backbone} at 3 to 4 M weights on ten Meta-World tasks, on a CPU; best on a base of its "
+        "own",
+        partial(small, backbone),
+    )
+    for backbone in BASES
+} | {
+    f"{backbone}-base": (
+        f"a base for {backbone}-small: twenty other tasks jointly, all weights trained",
+        partial(base, backbone),
+    )
+    for backbone in BASES
+}
+"""Summary and maker by name."""
 CELLS_OF_THE_TABLE = {
     f"{backbone}-{suite}": (summary(backbone, suite), partial(cell, backbone, suite))
     for backbone in BASES

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from phaser.core.tables import Table
-from phaser.experiments.backbone_presets import CELLS_OF_THE_TABLE
+from phaser.experiments.backbone_presets import CELLS_OF_THE_TABLE, SMALL
 
 if TYPE_CHECKING:
     from phaser.experiments.run import Run
@@ -140,7 +140,7 @@ _OWN = {
     ),
     **{
         name: Preset(summary=summary, make=make)
-        for name, (summary, make) in CELLS_OF_THE_TABLE.items()
+        for name, (summary, make) in (CELLS_OF_THE_TABLE | SMALL).items()
     },
 }
 
