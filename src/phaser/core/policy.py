@@ -93,21 +93,11 @@ class Actor(Protocol):
 
 
 @runtime_checkable
-class Policy(Actor, Protocol):
-    """A policy that learns from frames and answers with chunks of actions; a torch module."""
+class TrainablePolicy(Protocol):
+    """A policy as the rules of a method use it: in a run, or a model in a loop of the user's own
+    (`LoopPolicy`), whose samples are the user's own too."""
 
-    @property
-    def contract(self) -> Mapping[str, Any]:
-        """The suite's contract as JSON, with `chunk_length`, `policy` and, where the policy
-        normalises by them, statistics; saved with the weights and compared when they are loaded."""
-        ...
-
-    @property
-    def front_end(self) -> FrontEnd | None:
-        """The frozen part of its sight; None for a policy that reads pixels."""
-        ...
-
-    def batch(self, samples: Samples, *, augment: Stream | None = None) -> Batch:
+    def batch(self, samples: Any, *, augment: Stream | None = None) -> Batch:
         """The one input builder, for training and acting: on the policy's device, ready for a pass.
 
         Args:
@@ -141,18 +131,6 @@ class Policy(Actor, Protocol):
         gradients; raises NotOffered if it has none."""
         ...
 
-    def trained_state(self) -> dict[str, Tensor]:
-        """All that training changes (adapters and head, never a frozen base), by name."""
-        ...
-
-    def load_trained_state(self, weights: Mapping[str, Tensor]) -> None:
-        """Put those weights back; any missing or unknown name is an error."""
-        ...
-
-    def parameter_groups(self) -> Sequence[ParameterGroup]:
-        """What the optimiser trains."""
-        ...
-
     def named_parameters(self) -> Iterator[tuple[str, Any]]:
         """As torch's; those with `requires_grad` are trained."""
         ...
@@ -167,6 +145,44 @@ class Policy(Actor, Protocol):
 
     def eval(self) -> object:
         """As torch's."""
+        ...
+
+
+@runtime_checkable
+class Policy(Actor, TrainablePolicy, Protocol):
+    """A policy that learns from frames and answers with chunks of actions; a torch module."""
+
+    @property
+    def contract(self) -> Mapping[str, Any]:
+        """The suite's contract as JSON, with `chunk_length`, `policy` and, where the policy
+        normalises by them, statistics; saved with the weights and compared when they are loaded."""
+        ...
+
+    @property
+    def front_end(self) -> FrontEnd | None:
+        """The frozen part of its sight; None for a policy that reads pixels."""
+        ...
+
+    def batch(self, samples: Samples, *, augment: Stream | None = None) -> Batch:
+        """The one input builder, for training and acting: on the policy's device, ready for a pass.
+
+        Args:
+            samples: frames as they were recorded; without actions when the policy is to act.
+            augment: the source of random changes, given in training only; a policy that does not
+                augment ignores it.
+        """
+        ...
+
+    def trained_state(self) -> dict[str, Tensor]:
+        """All that training changes (adapters and head, never a frozen base), by name."""
+        ...
+
+    def load_trained_state(self, weights: Mapping[str, Tensor]) -> None:
+        """Put those weights back; any missing or unknown name is an error."""
+        ...
+
+    def parameter_groups(self) -> Sequence[ParameterGroup]:
+        """What the optimiser trains."""
         ...
 
 

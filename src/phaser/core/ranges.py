@@ -101,8 +101,9 @@ def check_ranges(settings: Any, **ranges: Range) -> None:
 
 def as_whole(value: object) -> int | None:
     """The integer that a value is, Python's or numpy's; None for fractions, text, True and None."""
-    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
-    return int(value) if is_whole else None  # type: ignore[call-overload, no-any-return]
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        return None
+    return int(value)
 
 
 def is_number(value: object) -> bool:

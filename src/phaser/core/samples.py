@@ -4,9 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
+
+
+@runtime_checkable
+class SampleRows(Protocol):
+    """Rows of samples as the rules of a method use them, whatever the samples are."""
+
+    def __len__(self) -> int: ...
+
+    def first(self, count: int) -> SampleRows:
+        """The first rows."""
+        ...
+
+    @property
+    def valid(self) -> Bool[np.ndarray, "rows chunk"]:
+        """False where a chunk of actions is padded."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

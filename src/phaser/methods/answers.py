@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from phaser.core.policy import Policy
+from phaser.core.policy import TrainablePolicy
 from phaser.core.samples import Samples
 
 
-def answers(policy: Policy, samples: Samples) -> Float[np.ndarray, "rows chunk action"]:
+def answers(policy: TrainablePolicy, samples: Samples) -> Float[np.ndarray, "rows chunk action"]:
     """The policy's chunks for these frames, without gradients and out of training mode."""
     import torch
 

@@ -9,7 +9,7 @@ from typing import Any
 from jaxtyping import Float
 
 from phaser.core.demonstration import FrameRef
-from phaser.core.policy import Policy
+from phaser.core.policy import TrainablePolicy
 from phaser.core.ranges import AMOUNT, check_ranges
 from phaser.methods.no_penalty import NoPenalty
 from phaser.methods.penalty import (
@@ -45,7 +45,7 @@ class Dark(PenaltyRule):
     def asks(self) -> frozenset[str]:
         return frozenset({"outputs"})
 
-    def for_task(self, policy: Policy, state: RuleState) -> Penalty:
+    def for_task(self, policy: TrainablePolicy, state: RuleState) -> Penalty:
         if not state:
             return NoPenalty()
         return _Remembering(rule=self, policy=policy, stored=stored_outputs(state))
@@ -83,7 +83,7 @@ def stored_outputs(state: RuleState) -> dict[FrameRef, Float[Tensor, "chunk acti
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Remembering:
     rule: Dark
-    policy: Policy
+    policy: TrainablePolicy
     stored: Mapping[FrameRef, Tensor]
 
     def backward(self, step: TrainingStep) -> Float[Tensor, ""]:

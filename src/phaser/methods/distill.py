@@ -8,7 +8,7 @@ from typing import Any
 
 from jaxtyping import Float
 
-from phaser.core.policy import Policy
+from phaser.core.policy import TrainablePolicy
 from phaser.core.ranges import AMOUNT, check_ranges
 from phaser.methods.no_penalty import NoPenalty
 from phaser.methods.penalty import (
@@ -39,7 +39,7 @@ class Distil(PenaltyRule):
     def asks(self) -> frozenset[str]:
         return frozenset({"features"})
 
-    def for_task(self, policy: Policy, state: RuleState) -> Penalty:
+    def for_task(self, policy: TrainablePolicy, state: RuleState) -> Penalty:
         if not state:
             return NoPenalty()
         from phaser.methods.teacher import Teacher
@@ -54,7 +54,7 @@ class Distil(PenaltyRule):
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Distilling:
-    policy: Policy
+    policy: TrainablePolicy
     teacher: Callable[[Any], Tensor]
     weight: float
 

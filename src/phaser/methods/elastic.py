@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxtyping import Float
 
-from phaser.core.policy import Policy
+from phaser.core.policy import TrainablePolicy
 from phaser.core.ranges import AMOUNT, COUNT, check_ranges
 from phaser.core.streams import Stream
 from phaser.methods.no_penalty import NoPenalty
@@ -39,7 +39,7 @@ class Elastic(PenaltyRule):
     def __post_init__(self) -> None:
         check_ranges(self, strength=AMOUNT, decay=AMOUNT, num_frames=COUNT)
 
-    def for_task(self, policy: Policy, state: RuleState) -> Penalty:
+    def for_task(self, policy: TrainablePolicy, state: RuleState) -> Penalty:
         if not state:
             return NoPenalty()
         held = [

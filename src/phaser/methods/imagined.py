@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from jaxtyping import Float
 
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
-from phaser.core.ports import Frames, Sampler
+from phaser.core.ports import Frames, ImaginedFrames, Sampler
 from phaser.core.ranges import AMOUNT, COUNT, SHARE, between, check_ranges
 from phaser.core.samples import Samples
 from phaser.core.streams import Stream
@@ -99,7 +100,9 @@ class Imagined(RehearseRule):
         states = still + self.state_noise * still.std(0, correction=0) * noise
         beside = _beside(kept, moves, states)
         actions = answers(done.policy, beside)
-        done.rows.imagine(BESIDE + done.task, replace(beside, actions=actions))
+        # Only in a run, whose rows can be added to: Replay refuses a rule that makes frames up.
+        rows = cast(ImaginedFrames, done.rows)
+        rows.imagine(BESIDE + done.task, replace(beside, actions=actions))
         new = {
             "places": places_of(done.kept),
             "moves": moves,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from jaxtyping import Float
 
-from phaser.core.policy import Policy
+from phaser.core.policy import TrainablePolicy
 from phaser.methods.penalty import PenaltyRule, RuleState, Tensor, TrainingStep
 
 
@@ -18,7 +18,7 @@ class NoPenalty(PenaltyRule):
     def needs_policy(self) -> bool:
         return False
 
-    def for_task(self, policy: Policy, state: RuleState) -> NoPenalty:
+    def for_task(self, policy: TrainablePolicy, state: RuleState) -> NoPenalty:
         return self
 
     def backward(self, step: TrainingStep) -> Float[Tensor, ""]:

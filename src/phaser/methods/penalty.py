@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from jaxtyping import Float
 
 from phaser.core.demonstration import FrameRef
-from phaser.core.policy import Policy
-from phaser.core.ports import ImaginedFrames
-from phaser.core.samples import Samples
+from phaser.core.policy import TrainablePolicy
+from phaser.core.ports import Frames
+from phaser.core.samples import SampleRows
 from phaser.core.streams import Stream
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ RuleState = Mapping[str, Tensor]
 class TrainingStep:
     """One step after its forward pass. Rehearsed frames are the first rows of its batch."""
 
-    samples: Samples
+    samples: SampleRows
     """The rows of this process, before the policy made a batch of them."""
     losses: Float[Tensor, "rows"]
     rehearsed: Sequence[FrameRef]
@@ -50,8 +50,8 @@ class FinishedTask:
     """A task that was just learnt, and the policy as it is now."""
 
     task: str
-    policy: Policy
-    rows: ImaginedFrames
+    policy: TrainablePolicy
+    rows: Frames
     frames: Sequence[FrameRef]
     """All frames that the task was learnt from."""
     kept: Sequence[FrameRef]
@@ -87,7 +87,7 @@ class PenaltyRule(Protocol):
         """True where a step's batch cannot pass in parts (`fit.gradient_accumulation`)."""
         return False
 
-    def for_task(self, policy: Policy, state: RuleState) -> Penalty:
+    def for_task(self, policy: TrainablePolicy, state: RuleState) -> Penalty:
         """The penalty under which the next task is learnt."""
         ...
 
@@ -96,7 +96,7 @@ class PenaltyRule(Protocol):
         return {}
 
 
-def trained_weights(policy: Policy) -> dict[str, Any]:
+def trained_weights(policy: TrainablePolicy) -> dict[str, Any]:
     """The weights that training moves, by name; what is frozen is the same for every task."""
     return {name: weight for name, weight in policy.named_parameters() if weight.requires_grad}
 

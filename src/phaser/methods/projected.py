@@ -8,7 +8,7 @@ from typing import Any
 
 from jaxtyping import Float
 
-from phaser.core.policy import Policy
+from phaser.core.policy import TrainablePolicy
 from phaser.methods.no_penalty import NoPenalty
 from phaser.methods.penalty import (
     Penalty,
@@ -33,7 +33,7 @@ class Projected(PenaltyRule):
         """The gradient is projected as a whole."""
         return True
 
-    def for_task(self, policy: Policy, state: RuleState) -> Penalty:
+    def for_task(self, policy: TrainablePolicy, state: RuleState) -> Penalty:
         return _Projecting(weights=tuple(trained_weights(policy).values()))
 
 

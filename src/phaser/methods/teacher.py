@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from phaser.core.policy import Policy
+from phaser.core.policy import TrainablePolicy
 from phaser.methods.evaluating import evaluating
 from phaser.methods.penalty import RuleState
 
@@ -15,7 +15,7 @@ from phaser.methods.penalty import RuleState
 class Teacher:
     """Call it with a batch for what the earlier policy's method `read` says, without gradients."""
 
-    def __init__(self, policy: Policy, weights: RuleState, *, read: str) -> None:
+    def __init__(self, policy: TrainablePolicy, weights: RuleState, *, read: str) -> None:
         self._reading = _Reading(policy, read)
         self.weights = {f"policy.{name}": weight for name, weight in weights.items()}
 
@@ -29,7 +29,7 @@ class Teacher:
 class _Reading(nn.Module):
     """Torch replaces the weights of a module while its `forward` runs, so `read` becomes one."""
 
-    def __init__(self, policy: Policy, read: str) -> None:
+    def __init__(self, policy: TrainablePolicy, read: str) -> None:
         super().__init__()
         self.policy = policy
         self._read = read

@@ -115,7 +115,7 @@ class UserSamples:
     def valid(self) -> np.ndarray:
         """False where a chunk of actions is padded, by LeRobot's name; all true where none is."""
         pads = [_pad(sample) for sample in self.samples]
-        if any(pad is None for pad in pads):
+        if not pads or any(pad is None for pad in pads):
             return np.ones((len(self), 1), bool)
         return ~np.stack([np.asarray(pad, bool) for pad in pads])
 

@@ -71,13 +71,12 @@ class PenalisedTask:
     ) -> Tensor:
         """Leave the gradient of a mixed batch in the weights; rehearsed samples are its last."""
         if self._penalty is None:
-            policy: Any = self.policy
-            self._penalty = self.method.penalty.for_task(policy, self.state)
+            self._penalty = self.method.penalty.for_task(self.policy, self.state)
         losses = self.policy(batch, self._noise("noise", step))
         count = len(rehearsed)
         ordered = torch.cat([losses[len(losses) - count :], losses[: len(losses) - count]])
         made = TrainingStep(
-            samples=UserSamples(samples),  # type: ignore[arg-type]
+            samples=UserSamples(samples),
             losses=ordered,
             rehearsed=rehearsed,
             is_rehearsing=count > 0,
@@ -98,7 +97,7 @@ class PenalisedTask:
         self, refs: Sequence[FrameRef], *, step: int, learning_rate: float, variant: VirtualStep
     ) -> Float[np.ndarray, "count"]:
         """The rise of stored frames' losses in a virtual step on the loop's current batch."""
-        policy: Any = self.policy
+        policy = self.policy
         with evaluating(policy):
             if variant == "virtual":
                 gradient = fresh_gradient(
@@ -121,7 +120,7 @@ class PenalisedTask:
         """What the tasks so far leave for the penalty, now that this one is learnt."""
         done = FinishedTask(
             task=self.name,
-            policy=self.policy,  # type: ignore[arg-type]
+            policy=self.policy,
             rows=self.frames,  # type: ignore[arg-type]
             frames=frames,
             kept=kept,

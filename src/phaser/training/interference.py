@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from phaser.core.errors import BadInput
-from phaser.core.policy import Batch, Policy
+from phaser.core.policy import Batch, TrainablePolicy
 from phaser.core.streams import Stream
 from phaser.methods.penalty import trained_weights
 
@@ -24,12 +24,12 @@ Weights = dict[str, Tensor]
 """Trained weights, or their gradient, by name."""
 
 
-def _module(policy: Policy) -> nn.Module:
+def _module(policy: TrainablePolicy) -> nn.Module:
     """A policy is a torch module, which its port, written without torch, cannot say."""
     return cast(nn.Module, policy)
 
 
-def precise_weights(policy: Policy) -> Weights:
+def precise_weights(policy: TrainablePolicy) -> Weights:
     """What training moves, in 32 bits or more; where it has them already, no copy is made."""
     return {
         name: weight.detach().to(torch.promote_types(weight.dtype, torch.float32))
@@ -37,7 +37,9 @@ def precise_weights(policy: Policy) -> Weights:
     }
 
 
-def fresh_gradient(policy: Policy, batch: Batch, noise: Stream, *, out_of: int | None) -> Weights:
+def fresh_gradient(
+    policy: TrainablePolicy, batch: Batch, noise: Stream, *, out_of: int | None
+) -> Weights:
     """Gradient of the batch's summed losses divided by `out_of`, the size of the global batch; of
     their mean where it is None."""
     weights = {name: value.requires_grad_() for name, value in precise_weights(policy).items()}
@@ -51,7 +53,7 @@ def fresh_gradient(policy: Policy, batch: Batch, noise: Stream, *, out_of: int |
     }
 
 
-def left_gradient(policy: Policy) -> Weights:
+def left_gradient(policy: TrainablePolicy) -> Weights:
     """The gradient of the step that was just made; weights that had no part in it have none."""
     gradient = {
         name: weight.grad.detach()
@@ -68,7 +70,7 @@ def left_gradient(policy: Policy) -> Weights:
 
 @torch.no_grad()
 def loss_increases(
-    policy: Policy,
+    policy: TrainablePolicy,
     batch: Batch,
     noise: Stream,
     *,
