@@ -12,7 +12,7 @@ from phaser.methods.table import METHODS
 require_backbones()
 
 RATES = {"openvla-oft": 2e-3, "qwen-gr00t": 3e-3, "qwen-oft": 2e-3}
-STEPS = 110
+STEPS = {"openvla-oft": 110, "qwen-gr00t": 110, "qwen-oft": 150}
 FIRST, SECOND = TASKS
 
 
@@ -20,7 +20,7 @@ def first_task(name, method):
     """The first task's loss when it was just learnt, and after the second."""
     losses = [
         (loss_of(learner, FIRST), loss_of(learner, SECOND))
-        for learner, _ in learnt(name, method, steps=STEPS, rate=RATES[name])
+        for learner, _ in learnt(name, method, steps=STEPS[name], rate=RATES[name])
     ]
     return {"learnt": losses[0][0], "after": losses[1][0], "second": losses[1][1]}
 

@@ -165,3 +165,18 @@ def test_a_run_learns_from_files_and_is_tried_in_the_simulator(tmp_path, capsys)
     shown = json.loads(capsys.readouterr().out)
     assert shown["measure"] == "success"
     assert shown["methods"][0]["asr"]["trials"] == 2
+
+
+def test_the_ranges_of_all_training_demonstrations_are_stated_when_asked_for(tmp_path):
+    for name in (STOVE, PLATE):
+        write_made_up(tmp_path / "files", name)
+    suite = suite_in(tmp_path / "files", STOVE, PLATE, cache=tmp_path, statistics=True)
+    demos = [demo for task in suite.tasks() for demo in suite.demos(task, "train")]
+    rows = np.concatenate([demo.actions for demo in demos])
+    found = suite.contract.action_statistics
+    np.testing.assert_allclose(found.q99, np.quantile(rows, 0.99, axis=0), rtol=1e-5, atol=1e-6)
+    assert len(suite.contract.state_statistics.mean) == len(suite.contract.state)
+    assert suite.in_order("reverse").contract.action_statistics == found
+    assert suite_in(tmp_path / "files", cache=tmp_path).contract.action_statistics is None
+    with pytest.raises(BadInput, match="statistics are of published files"):
+        Libero(statistics=True)
