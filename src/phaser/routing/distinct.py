@@ -66,7 +66,7 @@ def _by_trial(
     generator: np.random.Generator,
 ) -> Int64[np.ndarray, "count"]:
     """Draw, and draw those again that were there before: at most half of a bucket is asked for."""
-    places = (generator.random(len(owners)) * sizes).astype(np.int64)
+    places: Int64[np.ndarray, "count"] = (generator.random(len(owners)) * sizes).astype(np.int64)
     while True:
         # One number per frame; equal ones stand side by side, in the order of their drawing.
         codes = owners * (int(sizes.max(initial=0)) + 1) + places
