@@ -199,7 +199,12 @@ class Sampler(Protocol):
 
     def next_distinct(self, count: int, step: int) -> Sequence[FrameRef]:
         """The frames of a step, none of them twice where the memory holds enough and the rule
-        can tell; what several processes that train together share among them."""
+        can tell; what several processes that train together share among them.
+
+        Args:
+            count: how many frames, of all processes.
+            step: the training step, as in `next`.
+        """
         return self.next(count, step)
 
     def weights(self) -> Float[np.ndarray, "buckets"]:
