@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from phaser.core.encoders import VisionEncoder
 from phaser.core.errors import UnknownName
 from phaser.core.policy import FrontEnd
-from phaser.core.ports import VisionEncoder
 from phaser.encoders.maps import EfficientNetMaps, PlainPixels
 from phaser.encoders.table import VISION, Encoders
 

@@ -187,7 +187,7 @@ def test_what_describes_a_memory_is_plain_json(tmp_path: Path) -> None:
 
 
 def test_one_writer_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phaser.memory.store.WAIT_S", 0.2)
+    monkeypatch.setattr("phaser.memory.store_files.WAIT_S", 0.2)
     store = made_memory(tmp_path / "memory", "lift")
     with exclusive(tmp_path / "memory/.lock", what="the memory"), pytest.raises(InUse):
         store.add(new_task("push"), ImageCodec())

@@ -53,3 +53,11 @@ class FrameRefs(Sequence[FrameRef]):
 
     def __repr__(self) -> str:
         return f"FrameRefs({self.task!r}, {len(self)} frames)"
+
+
+def places_by_task(refs: Sequence[FrameRef]) -> dict[str, list[int]]:
+    """By task the places of its frames in a sequence."""
+    places: dict[str, list[int]] = {}
+    for place, ref in enumerate(refs):
+        places.setdefault(ref.task, []).append(place)
+    return places

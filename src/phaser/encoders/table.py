@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from phaser.core.encoders import LanguageEncoder, VisionEncoder
 from phaser.core.errors import BadInput, MissingDependency, UnknownName
-from phaser.core.ports import LanguageEncoder, VisionEncoder
 from phaser.core.tables import Table
 
 POLICY = "policy"

@@ -16,9 +16,10 @@ import numpy as np
 
 from phaser.core.contract import Contract
 from phaser.core.demonstration import Demo, Task
+from phaser.core.encoders import LanguageEncoder, VisionEncoder
 from phaser.core.memory import FrameFeatures, PreparedTask
 from phaser.core.policy import FrontEnd, PolicySettings
-from phaser.core.ports import LanguageEncoder, Segmenter, VisionEncoder
+from phaser.core.ports import Segmenter
 from phaser.core.suite import SPLITS, Suite
 from phaser.encoders.feature_cache import cached_rows, nothing
 from phaser.encoders.table import Encoders

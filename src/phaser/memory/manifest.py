@@ -18,7 +18,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from phaser.core.errors import BadInput, BrokenFile
+from phaser.core.errors import BadInput, BrokenFile, UnknownName
 from phaser.core.files import write_text
 from phaser.memory.index_segments import Segment, parsed_segment, read_segments, segment_line
 from phaser.memory.stored_task import StoredTask, stored_task, task_line
@@ -104,6 +104,13 @@ class Manifest:
                 f"{self.folder} already holds a task {name!r}; give this one another name, or "
                 "forget the stored one first"
             )
+
+    def task(self, name: str) -> StoredTask:
+        """The entry of that name, or an error with the nearest names."""
+        for task in self.tasks:
+            if task.name == name:
+                return task
+        raise UnknownName("task", name, [task.name for task in self.tasks])
 
     def with_task(self, task: StoredTask) -> Manifest:
         """The manifest with a task more, whose name was checked."""

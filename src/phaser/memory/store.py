@@ -19,13 +19,12 @@ from typing import Any
 import numpy as np
 
 from phaser.core.demonstration import FrameRef
-from phaser.core.errors import BadInput, BrokenFile, CannotWrite, UnknownName
-from phaser.core.locks import exclusive
+from phaser.core.errors import BadInput, BrokenFile, CannotWrite
+from phaser.core.frame_refs import places_by_task
 from phaser.core.memory import Memory
 from phaser.memory.certificate import certificate
 from phaser.memory.codecs import ImageCodec
 from phaser.memory.commit import committed, taken_back
-from phaser.memory.index_segments import INDEX
 from phaser.memory.manifest import MANIFEST, Manifest, Removal, as_json, read_manifest
 from phaser.memory.orphans import orphans_of
 from phaser.memory.remembered import open_shard, remembered_memory
@@ -35,14 +34,15 @@ from phaser.memory.shard import Shard
 from phaser.memory.shard_rows import with_buckets, without_episode
 from phaser.memory.shard_writer import check_storable, encoded_size, write_task
 from phaser.memory.store_files import (
-    LOCK,
     TASKS,
+    alone,
     check_empty,
     check_own_folders,
     check_shard_file,
     clear,
     clear_removed,
     leftovers,
+    named_files,
     new_stem,
 )
 from phaser.memory.stored_task import StoredTask
@@ -52,8 +52,6 @@ __all__ = ["Addition", "Forgotten", "NewTask", "Store"]
 
 OPEN_SHARDS = 256
 """Shards whose map stays open; the system allows some ten thousand maps per process."""
-WAIT_S = 600.0
-"""How long a writer waits for another one to finish."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -95,7 +93,7 @@ class Store:
         path = Path(path)
         if path.exists() and not path.is_dir():
             raise BadInput(f"{path} is a file; a memory needs a folder of its own")
-        with _alone(path):
+        with alone(path):
             check_empty(path)
             committed(Manifest(folder=path, about=as_json(about)))
         return cls.open(path)
@@ -113,7 +111,7 @@ class Store:
             raise BrokenFile(f"{path} holds no memory: {MANIFEST} is not there; name its folder")
         check_own_folders(path)
         if writing:
-            with _alone(path):
+            with alone(path):
                 clear(path, read_manifest(path))
         return cls(path, read_manifest(path))
 
@@ -144,14 +142,8 @@ class Store:
         return remembered_memory(self.path, self.tasks)
 
     def files(self) -> list[str]:
-        """Every file that belongs to this state, relative to the folder."""
-        state = self.manifest.state
-        return [
-            MANIFEST,
-            *(f"{INDEX}/{one.file}" for one in self.manifest.segments),
-            *([state.file] if state else []),
-            *(f"{TASKS}/{task.shard}" for task in self.tasks),
-        ]
+        """Every file of this state, relative to the folder."""
+        return named_files(self.manifest)
 
     def leftovers(self) -> list[str]:
         """Files of the folder that this state does not name."""
@@ -161,7 +153,7 @@ class Store:
     def shard(self, task: str) -> Shard:
         """The open shard of a task; the ones used last stay mapped."""
         if task not in self._shards:
-            self._shards[task] = open_shard(self.path, self._task(task))
+            self._shards[task] = open_shard(self.path, self.manifest.task(task))
             while len(self._shards) > OPEN_SHARDS:
                 self._shards.popitem(last=False)
         self._shards.move_to_end(task)
@@ -208,7 +200,7 @@ class Store:
             codec: how images are encoded.
             waiting: told in one line when another process has to finish first.
         """
-        with _alone(self.path, waiting):
+        with alone(self.path, waiting):
             manifest = read_manifest(self.path)
             clear(self.path, manifest)
             now = Store(self.path, manifest)
@@ -216,7 +208,7 @@ class Store:
             manifest.check_new(addition.new.task.name)
             for name in addition.shrunk:
                 # Whole, or damaged rows would be copied under a new hash.
-                check_shard_file(self.path, now._task(name), whole=True)
+                check_shard_file(self.path, manifest.task(name), whole=True)
             changed = {
                 name: with_buckets(now.shard(name), buckets)
                 for name, buckets in addition.shrunk.items()
@@ -226,7 +218,7 @@ class Store:
             with taken_back(self.path, [task, *changed.values()]):
                 state = None if addition.state is None else write_state(self.path, addition.state)
                 gone = [
-                    Removal(file=f"{TASKS}/{now._task(name).shard}", erase=False)
+                    Removal(file=f"{TASKS}/{manifest.task(name).shard}", erase=False)
                     for name in changed
                 ]
                 done = committed(manifest, new=task, changed=changed, removed=gone, state=state)
@@ -238,7 +230,7 @@ class Store:
 
     def put_state(self, arrays: Arrays) -> Store:
         """Store what a method's rules leave where a task leaves no frames."""
-        with _alone(self.path):
+        with alone(self.path):
             manifest = read_manifest(self.path)
             clear(self.path, manifest)
             clear_removed(self.path, committed(manifest, state=write_state(self.path, arrays)))
@@ -267,11 +259,11 @@ class Store:
             task: the name of the task.
             episode: the number of one demonstration; None: the whole task goes.
         """
-        with _alone(self.path):
+        with alone(self.path):
             manifest = read_manifest(self.path)
             clear(self.path, manifest)
             now = Store(self.path, manifest)
-            old = now._task(task)
+            old = manifest.task(task)
             check_shard_file(self.path, old, whole=True)
             removed = [Removal(file=f"{TASKS}/{old.shard}", erase=True)]
             removed += orphans_of(self.path, manifest, task)
@@ -297,24 +289,11 @@ class Store:
 
     def _rows(self, refs: Sequence[FrameRef]) -> Iterator[tuple[list[int], Shard, np.ndarray]]:
         """Shard by shard: the places among these frames that it holds, and their rows in it."""
-        by_task: dict[str, list[int]] = {}
-        for place, ref in enumerate(refs):
-            by_task.setdefault(ref.task, []).append(place)
-        for task, places in by_task.items():
+        for task, places in places_by_task(refs).items():
             shard = self.shard(task)
             demos = np.array([refs[place].demo for place in places], np.int64)
             frames = np.array([refs[place].frame for place in places], np.int64)
             yield places, shard, shard.rows(demos, frames)
 
-    def _task(self, name: str) -> StoredTask:
-        for task in self.tasks:
-            if task.name == name:
-                return task
-        raise UnknownName("task", name, [task.name for task in self.tasks])
-
     def __reduce__(self) -> tuple[Any, ...]:
         return Store, (self.path, replace(self.manifest, _loaded=[]))
-
-
-def _alone(path: Path, waiting: Callable[[str], None] | None = None) -> Any:
-    return exclusive(path / LOCK, what="the memory", wait_s=WAIT_S, waiting=waiting)

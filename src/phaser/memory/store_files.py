@@ -6,11 +6,13 @@ import hashlib
 import os
 import re
 import stat
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.files import writing
-from phaser.core.locks import unshared
+from phaser.core.locks import exclusive, unshared
 from phaser.memory.index_segments import INDEX, SEGMENT_NAME
 from phaser.memory.manifest import MANIFEST, Manifest
 from phaser.memory.stored_task import SHARD_NAME, StoredTask
@@ -24,6 +26,15 @@ stay as long as somebody may draw from them."""
 CERTIFICATE_V1 = "budget.json"
 """Version 1 wrote the certificate beside the manifest; now it is computed from it."""
 _BLOCK = 1 << 20
+WAIT_S = 600.0
+"""How long a writer waits for another one to finish."""
+
+
+def alone(path: Path, waiting: Callable[[str], None] | None = None) -> AbstractContextManager[None]:
+    """The right to write to a memory; `waiting` is told in one line if it has to be waited for."""
+    return exclusive(path / LOCK, what="the memory", wait_s=WAIT_S, waiting=waiting)
+
+
 _SLUG_LENGTH = 40
 _TEMPORARY = re.compile(r"\..+\.tmp")
 _STATE_NAME = re.compile(r"[0-9a-f]{12}\.safetensors")
@@ -156,3 +167,13 @@ def _named(place: Path, pattern: re.Pattern[str], *, start: str = "") -> list[Pa
     found = [name for name in names if name.startswith(start) and pattern.fullmatch(name)]
     paths = [place / name for name in sorted(found)]
     return [path for path in paths if stat.S_ISREG(path.lstat().st_mode)]
+
+
+def named_files(manifest: Manifest) -> list[str]:
+    """Every file that belongs to this state of a memory, relative to its folder."""
+    return [
+        MANIFEST,
+        *(f"{INDEX}/{one.file}" for one in manifest.segments),
+        *([manifest.state.file] if manifest.state else []),
+        *(f"{TASKS}/{task.shard}" for task in manifest.tasks),
+    ]
