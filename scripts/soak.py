@@ -124,7 +124,7 @@ class Soak:
         self.perhaps({name}, alive=not killed)
         if name not in self.kept:
             self.forgotten[name] = True
-        self.counts["tasks forgotten"] += 1
+        self.counts["tries to forget a task"] += 1
 
     def forget_episode(self) -> None:
         frames = [ref for one in Store.open(self.folder).memory.buckets for ref in one.frames]
@@ -143,7 +143,7 @@ class Soak:
         if ref.task not in self.stored():
             self.kept.discard(ref.task)
             self.forgotten[ref.task] = True
-        self.counts["episodes forgotten"] += 1
+        self.counts["tries to forget an episode"] += 1
 
     def export(self) -> None:
         if not self.stored():
