@@ -60,7 +60,7 @@ def often(method):
     if isinstance(method.draw, Adaptive):
         return replace(method, draw=replace(method.draw, measure_every=2))
     if isinstance(method.rehearse, Imagined):
-        return replace(method, rehearse=replace(method.rehearse, same_scene=-2.0))
+        return replace(method, rehearse=replace(method.rehearse, same_scene=-1.0))
     return method
 
 

@@ -150,7 +150,7 @@ def test_a_sidecar_with_a_senseless_up_is_refused(dataset: Path) -> None:
 def test_a_dataset_without_our_sidecar_needs_an_action_layout(dataset: Path) -> None:
     (dataset / "meta/phaser.json").unlink()
     opened = open_dataset(dataset)
-    with pytest.raises(BadInput, match="give an action layout"):
+    with pytest.raises(BadInput, match="give layout=, an ActionLayout or a name"):
         opened.demos()
     assert opened.demos(SIDECAR.layout)[0].task == "pull the drawer open"
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from phaser.core.demonstration import FrameRef
+from phaser.core.errors import BadInput
 from phaser.core.policy import Policy
 from phaser.core.ports import Sampler
 from phaser.core.ranges import (

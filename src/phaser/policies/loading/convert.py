@@ -14,7 +14,7 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 
 from phaser.core.errors import BadInput, BrokenFile
-from phaser.core.files import write_atomically
+from phaser.core.files import require_file, write_atomically
 
 CHILD = Path(__file__).with_name("convert_child.py")
 TIMEOUT_S = 3600
