@@ -163,3 +163,14 @@ def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
+
+
+def points_given(text: str) -> float:
+    """Percentage points between 0 and 100, for --gap and --margin."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of points between 0 and 100")
+    return value

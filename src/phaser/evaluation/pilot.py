@@ -18,6 +18,7 @@ from phaser.core.errors import BadInput
 from phaser.core.streams import Streams
 from phaser.evaluation.comparison import Matrices, rate_differences
 from phaser.evaluation.intervals import Interval
+from phaser.evaluation.power import power, power_of_equality, streams_needed
 
 FEWEST_STREAMS = 3
 """Below this a spread is not estimated: with two streams its interval reaches 30 times itself."""
@@ -49,6 +50,22 @@ class Spread:
         total = self.deviation if deviation is None else deviation
         noise = min(self.rollout_deviation, total) ** 2
         return float((total**2 - noise + noise * self.num_rollouts / num_rollouts) ** 0.5)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Design:
+    """What streams with a number of rollouts per task can find."""
+
+    num_rollouts: int
+    deviation: float
+    power: Mapping[int, float]
+    """To find the gap, by number of streams."""
+    needed: int | None
+    """Streams for 80 % power to find the gap; none up to 400."""
+    needed_at_most: int | None
+    """The same if the deviation is at the upper end of its interval."""
+    needed_for_equality: int | None
+    """Streams for 80 % power to show that methods without a difference are equal within the gap."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,6 +108,25 @@ class Pilot:
             rollout_deviation=float(noise.mean() ** 0.5),
             num_rollouts=self.num_rollouts,
         )
+
+
+def design(spread: Spread, *, gap: float, num_rollouts: int, numbers: Sequence[int]) -> Design:
+    """The power of studies with this many rollouts per task.
+
+    numbers: of streams, for which the power is given.
+    """
+    if spread.deviation < 1e-12:
+        raise BadInput("the methods differ by the same in every stream; no spread to plan with")
+    deviation = spread.with_rollouts(num_rollouts)
+    upper = spread.with_rollouts(num_rollouts, spread.interval.upper)
+    return Design(
+        num_rollouts=num_rollouts,
+        deviation=deviation,
+        power={number: power(number, gap / deviation) for number in numbers},
+        needed=streams_needed(gap / deviation),
+        needed_at_most=streams_needed(gap / upper),
+        needed_for_equality=streams_needed(gap / deviation, power_of_equality),
+    )
 
 
 def read_pilot(first: Budgets, second: Budgets) -> Pilot:

@@ -8,6 +8,7 @@ All draws come from named streams: the same question has the same answer.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -59,14 +60,17 @@ def detectable_effect(num_streams: int) -> float | None:
     return high
 
 
-def streams_needed(effect: float) -> int | None:
-    """The smallest number of streams that finds this effect in 80 % of studies; none up to 400."""
+def streams_needed(effect: float, share: Callable[[int, float], float] = power) -> int | None:
+    """The smallest number of streams with 80 % power; none up to 400.
+
+    share: `power` to find a gap of this effect, or `power_of_equality` within such a margin.
+    """
     low, high = FEWEST_STREAMS, MOST_STREAMS
-    if power(high, effect) < POWER:
+    if share(high, effect) < POWER:
         return None
     while low < high:
         middle = (low + high) // 2
-        if power(middle, effect) >= POWER:
+        if share(middle, effect) >= POWER:
             high = middle
         else:
             low = middle + 1
