@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phaser.core.errors import BadInput, CannotWrite
-from phaser.memory.budget import Budget
 
 if TYPE_CHECKING:
     from phaser.report.summary import Summary
@@ -40,35 +39,26 @@ def finished_folders(places: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def _place(budget: Budget) -> tuple[int, int, int]:
-    """Frames before bytes, what holds for a task before what holds for all of them."""
-    units, pers = ("frames", "bytes"), ("task", "phase", "memory")
-    return units.index(budget.unit), pers.index(budget.per), budget.amount
-
-
 def write_pages(
-    folders: Sequence[Path], out: Path, *, budget_tolerance: float = 0.01
+    folders: Sequence[Path],
+    out: Path,
+    *,
+    budget_tolerance: float = 0.01,
+    margin: float | None = None,
 ) -> list[tuple[Path, Summary]]:
     """One page per budget, in frames or bytes; methods without memory are in all of them."""
-    from phaser.report.fields import read_object
+    from phaser.evaluation.equivalence import MARGIN
+    from phaser.report.by_budget import folders_by_budget
     from phaser.report.page import write_report
-    from phaser.report.runs import read_budget
 
-    budgets: dict[Budget | None, list[Path]] = {}
-    for folder in folders:
-        where = folder / "run.json"
-        budgets.setdefault(read_budget(read_object(where), where), []).append(folder)
-    without = budgets.pop(None, [])
-    given = {budget: cells for budget, cells in budgets.items() if budget is not None}
-    if len(given) <= 1:
-        return [(out, write_report(folders, out, budget_tolerance=budget_tolerance))]
-    pages = {
-        out.with_stem(f"{out.stem}-b{budget.slug}"): given[budget]
-        for budget in sorted(given, key=_place)
-    }
+    given = folders_by_budget(folders)
+    pages = {out.with_stem(f"{out.stem}-b{one.slug}"): cells for one, cells in given.items()}
     return [
-        (page, write_report([*without, *cells], page, budget_tolerance=budget_tolerance))
-        for page, cells in pages.items()
+        (
+            page,
+            write_report(cells, page, budget_tolerance=budget_tolerance, margin=margin or MARGIN),
+        )
+        for page, cells in (pages if len(given) > 1 else {out: folders}).items()
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from phaser.report import provenance, tables
+from phaser.report import provenance, settled, tables
 from phaser.report.summary import Summary
 from phaser.report.svg import element
 
@@ -31,11 +31,14 @@ def paired_differences(summary: Summary, meaning: str) -> str:
     if not headings:
         return ""
     lead = (
-        f"{meaning} 95 % interval by resampling seeds and tasks; p from flipping the signs of the "
-        "seeds' differences, which cannot fall below 2 / 2ⁿ for n seeds."
+        f"{meaning} p from flipping the signs of the seeds' differences, which cannot fall below "
+        "2 / 2ⁿ for n seeds."
     )
     return (
         element("h3", "Paired differences")
         + element("p", lead, class_="lead")
         + method_table(headings, tables.difference_rows(summary))
+        + element("h3", "What is settled, and what could have been")
+        + element("p", escape(settled.EXPLANATION), class_="lead")
+        + provenance.table(settled.headings(summary), settled.rows(summary))
     )

@@ -1,0 +1,63 @@
+"""What a comparison settles: a difference, equality within a margin, or neither; and what it could.
+
+A difference that is not shown may be small or badly measured. So beside each difference stands
+whether the methods are shown to be equal, and the smallest gap that the same design would find in
+80 of 100 studies.
+"""
+
+from __future__ import annotations
+
+from phaser.evaluation.comparison import PairedDifference
+from phaser.evaluation.equivalence import LEVEL
+from phaser.evaluation.power import FEWEST_STREAMS
+from phaser.report.summary import Summary, bracket
+
+EXPLANATION = (
+    "A difference is shown where its 95 % interval leaves out 0 and its p, before correction, is "
+    "at most .05. Equality within a margin is shown where the 90 % interval lies inside it and two "
+    "one-sided sign-flip tests have p ≤ .05, which takes five seeds. The smallest gap is what the "
+    "two-sided test at .05 finds with 80 % power in as many seeds whose differences vary as these "
+    "do; below six seeds it finds nothing."
+)
+
+
+def headings(summary: Summary) -> tuple[str, ...]:
+    """Held-out losses have no margin, so no column for it."""
+    if summary.losses:
+        return ("method", "minus", "settled", "smallest gap found")
+    return ("method", "minus", "90 % interval", "p of equality", "settled", "smallest gap found")
+
+
+def rows(summary: Summary) -> list[tuple[str, ...]]:
+    """One row per method and baseline."""
+    return [
+        (row.method, baseline, *cells(found))
+        for row in summary.rows
+        for baseline, found in row.differences.items()
+    ]
+
+
+def cells(found: PairedDifference) -> tuple[str, ...]:
+    """The cells of one difference, without the names in front."""
+    equal = found.equivalence
+    if equal is None:
+        gap = "–" if found.detectable is None else f"{found.detectable:.3g}"
+        return verdict(found), gap
+    gap = "–" if found.detectable is None else f"{100 * found.detectable:.1f} points"
+    return bracket(equal.interval), f"{equal.p_value:.3g}", verdict(found), gap
+
+
+def verdict(found: PairedDifference) -> str:
+    """The result in plain words; "not settled" is followed by the reason."""
+    equal = found.equivalence
+    within = f"equal within ±{100 * equal.margin:g} points" if equal else ""
+    differs = found.is_clear and found.p_value <= LEVEL
+    if equal and equal.is_shown:
+        return f"{'a difference is shown, but ' if differs else ''}shown to be {within}"
+    if differs:
+        return "a difference is shown"
+    if found.num_seeds < FEWEST_STREAMS:
+        return f"not settled: fewer than {FEWEST_STREAMS} seeds"
+    if equal:
+        return f"not settled: shown to be neither different nor {within}"
+    return "not settled: no difference is shown"
