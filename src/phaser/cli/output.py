@@ -6,13 +6,14 @@ import json
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phaser.core.errors import BadInput, CannotWrite
 
 if TYPE_CHECKING:
+    from phaser.report.curve import Curve
     from phaser.report.summary import Summary
 
 
@@ -39,40 +40,97 @@ def finished_folders(places: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pages:
+    """What was written: a page per budget, and with several of them one over all."""
+
+    reports: Sequence[tuple[Path, Summary]]
+    curves: Sequence[Curve] = ()
+    overview: Path | None = None
+    """The page of the curves."""
+
+
 def write_pages(
     folders: Sequence[Path],
     out: Path,
     *,
     budget_tolerance: float = 0.01,
     margin: float | None = None,
-) -> list[tuple[Path, Summary]]:
-    """One page per budget, in frames or bytes; methods without memory are in all of them."""
+) -> Pages:
+    """One page per budget, in frames or bytes; methods without memory are in all of them.
+
+    Where budgets differ in size, `out` itself shows retention against memory.
+    """
+    from phaser.core.files import write_text
     from phaser.evaluation.equivalence import MARGIN
-    from phaser.report.by_budget import folders_by_budget
+    from phaser.report import curve_page
+    from phaser.report.by_budget import folders_by_budget, runs_by_budget
+    from phaser.report.curve import curves
     from phaser.report.page import write_report
 
+    within = margin or MARGIN
+
+    def report(cells: Sequence[Path], page: Path) -> tuple[Path, Summary]:
+        return page, write_report(cells, page, budget_tolerance=budget_tolerance, margin=within)
+
     given = folders_by_budget(folders)
-    pages = {out.with_stem(f"{out.stem}-b{one.slug}"): cells for one, cells in given.items()}
-    return [
-        (
-            page,
-            write_report(cells, page, budget_tolerance=budget_tolerance, margin=margin or MARGIN),
-        )
-        for page, cells in (pages if len(given) > 1 else {out: folders}).items()
-    ]
+    if len(given) <= 1:
+        return Pages(reports=[report(folders, out)])
+    pages = {budget: out.with_stem(f"{out.stem}-b{budget.slug}") for budget in given}
+    reports = [report(cells, pages[budget]) for budget, cells in given.items()]
+    found = curves(runs_by_budget(folders), margin=within)
+    if not found:
+        return Pages(reports=reports)
+    write_text(out, curve_page.render(found, {one: page.name for one, page in pages.items()}))
+    return Pages(reports=reports, curves=found, overview=out)
 
 
-def show(pages: Sequence[tuple[Path, Summary]], *, as_json: bool, **more: Any) -> None:
+def show(pages: Pages, *, as_json: bool, **more: Any) -> None:
     """Table, sentence and path of every page; or one JSON object."""
     if as_json:
-        reports = [{"page": str(page), **summary_json(summary)} for page, summary in pages]
-        print_json({**more, "reports": reports} if len(reports) > 1 else {**more, **reports[0]})
+        reports = [{"page": str(page), **summary_json(one)} for page, one in pages.reports]
+        if len(reports) == 1:
+            print_json({**more, **reports[0]})
+            return
+        found = [curve_json(curve) for curve in pages.curves]
+        print_json({**more, "curves": found, "reports": reports})
         return
+    from phaser.report import curve_tables
     from phaser.report.tables import as_text
 
-    for page, summary in pages:
+    for page, summary in pages.reports:
         print(f"\n{as_text(summary)}\n\n{summary.sentence}\n\nreport: {page.resolve()}")
+    for curve in pages.curves:
+        print(f"\n{curve_tables.as_text(curve)}")
+    if pages.overview is not None:
+        print(f"\nreport over budgets: {pages.overview.resolve()}")
     sys.stdout.flush()
+
+
+def curve_json(curve: Curve) -> dict[str, Any]:
+    """Budgets by their words; all rates are fractions."""
+    return {
+        "sentence": curve.sentence,
+        "budgets": [str(budget) for budget in curve.budgets],
+        "methods": {
+            method: [{**asdict(point), "budget": str(point.budget)} for point in found]
+            for method, found in curve.methods.items()
+        },
+        "bounds": {method: asdict(estimate) for method, estimate in curve.bounds.items()},
+        "contrasts": [
+            {
+                "method": one.method,
+                "baseline": one.baseline,
+                "budgets": [str(budget) for budget in one.budgets],
+                "left_out": [str(budget) for budget in one.left_out],
+                "over_budgets": asdict(one.over_budgets),
+                "at_budget": {
+                    str(budget): asdict(found) for budget, found in one.at_budget.items()
+                },
+            }
+            for one in curve.contrasts
+        ],
+    }
 
 
 def summary_json(summary: Summary) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from phaser.cli.arguments import Parser, add_budget_tolerance, points_given
 from phaser.cli.output import finished_folders, require_writable, show, write_pages
+from phaser.report import curve_tables
 from phaser.report.tables import as_markdown
 
 
@@ -38,7 +39,9 @@ def execute(arguments: Sequence[str]) -> int:
         margin=chosen.margin / 100,
     )
     if chosen.markdown and not chosen.json:
-        print("\n".join(as_markdown(summary) for _, summary in pages), end="")
+        print("\n".join(as_markdown(summary) for _, summary in pages.reports), end="")
+        for curve in pages.curves:
+            print(f"\n{curve_tables.as_markdown(curve)}", end="")
     else:
         show(pages, as_json=chosen.json)
     return 0

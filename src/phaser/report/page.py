@@ -18,13 +18,9 @@ from phaser.report.matrix_figure import retention_matrices
 from phaser.report.phase_figure import reading, short_and_long_bars, worst_phases
 from phaser.report.routing_figure import routing_matrices
 from phaser.report.runs import RunResult, read_runs, same_tasks
-from phaser.report.sections import glossary, method_table, paired_differences, section
-from phaser.report.style import STYLE
+from phaser.report.sections import document, glossary, method_table, paired_differences, section
 from phaser.report.summary import Summary, by_method, summarise
 from phaser.report.svg import element
-
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-"""Even if a name slipped through the escaping, the browser would run and load nothing."""
 
 
 def write_report(
@@ -47,15 +43,6 @@ def write_report(
 
 def render(runs: Sequence[RunResult], summary: Summary) -> str:
     """The page as text."""
-    head = "".join(
-        (
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            element("title", escape(f"What was kept: {runs[0].suite}")),
-            element("style", STYLE),
-        )
-    )
     success = () if summary.losses else (_results, _matrices, _curves, _milestones)
     sections = (
         _headline(runs, summary),
@@ -67,8 +54,7 @@ def render(runs: Sequence[RunResult], summary: Summary) -> str:
         _budget(runs),
         _repeat(runs),
     )
-    body = element("body", element("main", "".join(sections)))
-    return f'<!doctype html><html lang="en">{element("head", head)}{body}</html>\n'
+    return document(f"What was kept: {runs[0].suite}", "".join(sections))
 
 
 def _headline(runs: Sequence[RunResult], summary: Summary) -> str:

@@ -81,7 +81,7 @@ def read_runs(folders: Sequence[Path]) -> tuple[RunResult, ...]:
     """
     if not folders:
         raise BadInput("no run folders given; name at least one folder that holds run.json")
-    runs = sorted((read_run(folder) for folder in folders), key=_rank)
+    runs = sorted((read_run(folder) for folder in folders), key=rank)
     seen: dict[tuple[str, int], RunResult] = {}
     of_seed: dict[int, RunResult] = {}
     for run in runs:
@@ -184,7 +184,8 @@ def _comparable(run: RunResult, other: RunResult) -> bool:
     return alike and run.seed != other.seed
 
 
-def _rank(run: RunResult) -> tuple[int, int, str, int]:
+def rank(run: RunResult) -> tuple[int, int, str, int]:
+    """The place of a run in a report: by method, then by seed."""
     known = run.method in METHOD_ORDER
     place = METHOD_ORDER.index(run.method) if known else len(METHOD_ORDER)
     return int(run.method == "joint"), place, run.method, run.seed

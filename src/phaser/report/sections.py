@@ -6,8 +6,27 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from phaser.report import provenance, settled, tables
+from phaser.report.style import STYLE
 from phaser.report.summary import Summary
 from phaser.report.svg import element
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+"""Even if a name slipped through the escaping, the browser would run and load nothing."""
+
+
+def document(title: str, content: str) -> str:
+    """A whole page; `content` is markup that is already escaped."""
+    head = "".join(
+        (
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            element("title", escape(title)),
+            element("style", STYLE),
+        )
+    )
+    body = element("body", element("main", content))
+    return f'<!doctype html><html lang="en">{element("head", head)}{body}</html>\n'
 
 
 def section(title: str, explanation: str, *content: str) -> str:

@@ -41,10 +41,17 @@ def cells(found: PairedDifference) -> tuple[str, ...]:
     """The cells of one difference, without the names in front."""
     equal = found.equivalence
     if equal is None:
-        gap = "–" if found.detectable is None else f"{found.detectable:.3g}"
-        return verdict(found), gap
-    gap = "–" if found.detectable is None else f"{100 * found.detectable:.1f} points"
-    return bracket(equal.interval), f"{equal.p_value:.3g}", verdict(found), gap
+        return verdict(found), smallest_gap(found)
+    return bracket(equal.interval), f"{equal.p_value:.3g}", verdict(found), smallest_gap(found)
+
+
+def smallest_gap(found: PairedDifference) -> str:
+    """In points where rates are compared, else in the unit of the losses."""
+    if found.detectable is None:
+        return "–"
+    if found.equivalence is None:
+        return f"{found.detectable:.3g}"
+    return f"{100 * found.detectable:.1f} points"
 
 
 def verdict(found: PairedDifference) -> str:

@@ -76,13 +76,13 @@ def overhead_table_rows(summary: Summary) -> list[tuple[str, ...]]:
 def difference_cell(found: PairedDifference | None) -> str:
     if found is None:
         return "–"
-    return f"{points(found.mean)} {bracket(found.interval)}, {certainty(found)}"
+    return f"{points(found.mean)} {bracket(found.interval)}, {_certainty(found)}"
 
 
 def loss_difference_cell(found: PairedDifference | None) -> str:
     if found is None:
         return "–"
-    return f"{signed_loss(found.mean)} {loss_bracket(found)}, {certainty(found)}"
+    return f"{signed_loss(found.mean)} {loss_bracket(found)}, {_certainty(found)}"
 
 
 def as_text(summary: Summary) -> str:
@@ -114,8 +114,7 @@ def _baselines(summary: Summary) -> list[str]:
     return [name for name in BASELINES if any(name in row.differences for row in summary.rows)]
 
 
-def certainty(found: PairedDifference) -> str:
-    """p, corrected where several are compared, and over how many seeds."""
+def _certainty(found: PairedDifference) -> str:
     seeds = "1 seed" if found.num_seeds == 1 else f"{found.num_seeds} seeds"
     corrected = "" if found.p_corrected is None else f" (Holm {found.p_corrected:.3g})"
     return f"p = {found.p_value:.3g}{corrected}, {seeds}"
