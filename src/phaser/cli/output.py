@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phaser.core.errors import BadInput, CannotWrite
+from phaser.core.errors import CannotWrite
 
 if TYPE_CHECKING:
     from phaser.report.curve import Curve
@@ -27,17 +27,6 @@ def require_writable(folder: Path) -> None:
         raise CannotWrite(
             f"cannot write into {folder}: {error.strerror}; free space or choose another folder"
         ) from error
-
-
-def finished_folders(places: Sequence[Path]) -> list[Path]:
-    """Cell folders that are finished, at or below each place."""
-    found: list[Path] = []
-    for place in places:
-        here = sorted(done.parent for done in place.rglob("done.json"))
-        if not here:
-            raise BadInput(f"{place} holds no finished run; expected a folder with done.json in it")
-        found += here
-    return list(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

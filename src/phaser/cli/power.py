@@ -8,13 +8,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 from phaser.cli.arguments import Parser, points_given
-from phaser.cli.output import finished_folders, print_json
+from phaser.cli.output import print_json
 from phaser.cli.text_table import columns
 from phaser.core.errors import BadInput, UnknownName
 from phaser.evaluation.matrix import SuccessMatrix
 from phaser.evaluation.pilot import Design, Pilot, Spread, design, read_pilot
 from phaser.evaluation.power import MOST_STREAMS
 from phaser.report.by_budget import kind, runs_by_budget
+from phaser.report.runs import finished_folders
 from phaser.report.summary import points
 
 NUMBERS_OF_STREAMS = (6, 8, 10, 12, 16, 20, 24, 32, 48, 64)

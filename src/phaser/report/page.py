@@ -34,11 +34,18 @@ def write_report(
 
     margin: success rates that differ by less are called equal, where that is shown.
     """
-    runs, unmeasured = measured_at_the_end(read_runs(run_folders))
-    check_budgets(runs, budget_tolerance)
-    summary = summarise(runs, unmeasured=unmeasured, margin=margin)
+    runs, summary = compare(run_folders, budget_tolerance=budget_tolerance, margin=margin)
     write_text(out, render(runs, summary))
     return summary
+
+
+def compare(
+    run_folders: Sequence[Path], *, budget_tolerance: float = 0.01, margin: float = MARGIN
+) -> tuple[tuple[RunResult, ...], Summary]:
+    """What `write_report` reads and says, without a page."""
+    runs, unmeasured = measured_at_the_end(read_runs(run_folders))
+    check_budgets(runs, budget_tolerance)
+    return runs, summarise(runs, unmeasured=unmeasured, margin=margin)
 
 
 def render(runs: Sequence[RunResult], summary: Summary) -> str:

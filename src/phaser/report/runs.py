@@ -74,6 +74,17 @@ class RunResult:
         return max(self.certificate.frames_per_task.values(), default=0)
 
 
+def finished_folders(places: Sequence[Path]) -> list[Path]:
+    """Cell folders that are finished, at or below each place."""
+    found: list[Path] = []
+    for place in places:
+        here = sorted(done.parent for done in place.rglob("done.json"))
+        if not here:
+            raise BadInput(f"{place} holds no finished run; expected a folder with done.json in it")
+        found += here
+    return list(dict.fromkeys(found))
+
+
 def read_runs(folders: Sequence[Path]) -> tuple[RunResult, ...]:
     """Read all runs, refuse what cannot be compared, sort by method and seed.
 
