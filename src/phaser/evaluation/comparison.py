@@ -136,7 +136,10 @@ def rate_differences(first: Matrices, second: Matrices) -> Float[np.ndarray, "se
     seeds = sorted(first)
     for seed in seeds:
         _check_paired(first[seed], second[seed], seed)
-    return _final_rates(first, seeds) - _final_rates(second, seeds)
+    difference: Float[np.ndarray, "seeds tasks"] = _final_rates(first, seeds) - _final_rates(
+        second, seeds
+    )
+    return difference
 
 
 def same_tasks(matrices: Matrices) -> bool:
