@@ -15,6 +15,7 @@ from phaser.cli.output import write_pages
 from phaser.memory.budget import Budget
 from phaser.report.by_budget import runs_by_budget
 from phaser.report.curve import Curve, curves
+from phaser.report.curve_tables import contrast_rows
 
 BETTER = {5: (3, 2, 1, 3, 2, 2), 20: (1, 2, 3, 1, 2, 2)}
 """How many of ten rollouts phaser solves more than er, by budget, then by stream."""
@@ -94,6 +95,24 @@ def test_a_method_at_one_budget_has_a_point_and_no_mean(tmp_path: Path) -> None:
     assert {(one.method, one.baseline) for one in curve.contrasts} == {("phaser", "er")}
 
 
+def test_two_baselines_are_compared_once(tmp_path: Path) -> None:
+    folders = grid(tmp_path)
+    for budget in (5, 20):
+        folders += written(tmp_path, "er-even", budget, [1] * 6, seeds=range(6))
+    pairs = [(one.method, one.baseline) for one in one_curve(folders).contrasts]
+    assert pairs == [("er-even", "er"), ("phaser", "er"), ("phaser", "er-even")]
+
+
+def test_a_single_budget_shows_a_difference_by_its_corrected_p_alone(tmp_path: Path) -> None:
+    curve = one_curve(grid(tmp_path))
+    (contrast,) = curve.contrasts
+    at_five = contrast.at_budget[Budget.per_task(5)]
+    assert at_five.p_value <= 0.05 < (at_five.p_corrected or 0)
+    _, mean, five, _ = contrast_rows(curve)
+    assert mean[4] == "a difference is shown"
+    assert five[4].startswith("not settled")
+
+
 def test_a_page_over_budgets_shows_the_curve_and_leads_to_each_budget(tmp_path: Path) -> None:
     bound = write_run_folder(
         tmp_path / "joint", "joint", 0, tasks=("first-0", "second-0"), final=(9, 9)
@@ -146,6 +165,7 @@ def test_a_wider_margin_is_used_everywhere(
     words = ["report", str(tmp_path), "--out", str(tmp_path / "report.html"), "--margin", "30"]
     assert main.execute(words) == 0
     shown = capsys.readouterr().out
-    assert shown.count("a difference is shown, but shown to be equal within ±30 points") >= 4
+    # On the page of each budget and in the mean over budgets.
+    assert shown.count("a difference is shown, but shown to be equal within ±30 points") >= 3
     assert main.execute([*words[:-1], "0"]) == 2
     assert "not a number of points" in capsys.readouterr().err

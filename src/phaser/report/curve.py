@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from phaser.evaluation.comparison import (
     Estimate,
@@ -95,8 +96,8 @@ def _curve(runs: Mapping[Budget, Runs], margin: float) -> Curve:
         [
             found
             for name in kept
-            for baseline in BASELINES
-            if name != baseline and baseline in kept
+            for baseline in takewhile(name.__ne__, BASELINES)
+            if baseline in kept
             for found in _contrast(name, baseline, matrices, margin)
         ]
     )

@@ -14,7 +14,8 @@ from phaser.report.svg import element
 EXPLANATION = (
     "First the mean over budgets of the paired difference, stream by stream, with p from flipping "
     "the signs of the streams' means, in brackets corrected (Holm) for how many methods are "
-    "compared with the same one. Below it each budget, corrected for the number of budgets. "
+    "compared with the same one. Below it each budget, where p is corrected for the number of "
+    "budgets and only the corrected one shows a difference. "
 )
 
 

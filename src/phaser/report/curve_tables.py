@@ -31,7 +31,7 @@ def contrast_rows(curve: Curve) -> Rows:
         averaged = "mean of " + ", ".join(f"{budget.amount:,}" for budget in one.budgets)
         rows.append((*names, averaged, *_cells(one.over_budgets)))
         for budget, found in one.at_budget.items():
-            rows.append((*names, f"{budget.amount:,}", *_cells(found)))
+            rows.append((*names, f"{budget.amount:,}", *_cells(found, corrected=True)))
     return rows
 
 
@@ -62,8 +62,8 @@ def _tables(curve: Curve) -> list[Rows]:
     return [*found, contrast_rows(curve)] if curve.contrasts else found
 
 
-def _cells(found: PairedDifference) -> tuple[str, ...]:
-    return difference_cell(found), verdict(found), smallest_gap(found)
+def _cells(found: PairedDifference, *, corrected: bool = False) -> tuple[str, ...]:
+    return difference_cell(found), verdict(found, corrected=corrected), smallest_gap(found)
 
 
 def _success(estimate: Estimate) -> str:

@@ -54,11 +54,15 @@ def smallest_gap(found: PairedDifference) -> str:
     return f"{100 * found.detectable:.1f} points"
 
 
-def verdict(found: PairedDifference) -> str:
-    """The result in plain words; "not settled" is followed by the reason."""
+def verdict(found: PairedDifference, *, corrected: bool = False) -> str:
+    """The result in plain words; "not settled" is followed by the reason.
+
+    corrected: a difference needs a p that allows for the number of comparisons.
+    """
     equal = found.equivalence
     within = f"equal within ±{100 * equal.margin:g} points" if equal else ""
-    differs = found.is_clear and found.p_value <= LEVEL
+    p_value = found.p_corrected if corrected and found.p_corrected is not None else found.p_value
+    differs = found.is_clear and p_value <= LEVEL
     if equal and equal.is_shown:
         return f"{'a difference is shown, but ' if differs else ''}shown to be {within}"
     if differs:
