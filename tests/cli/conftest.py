@@ -1,10 +1,10 @@
-"""Made-up datasets and the local chat server of other folders; importlib mode imports none."""
+"""Made-up datasets, runs and the chat server of other folders; importlib mode imports none."""
 
 import sys
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-for folder in ("core", "demos", "phases"):
+for folder in ("core", "demos", "phases", "report"):
     if str(TESTS / folder) not in sys.path:
         sys.path.append(str(TESTS / folder))
 sys.path.append(str(TESTS / "cli"))

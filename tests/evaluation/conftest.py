@@ -1,7 +1,9 @@
-"""The made-up robots of the faults; importlib mode makes no module of tests importable."""
+"""The made-up robots of the faults and our matrices; importlib mode makes no test importable."""
 
 import sys
 from pathlib import Path
 
-if (place := str(Path(__file__).parents[1] / "faults")) not in sys.path:
-    sys.path.append(place)
+TESTS = Path(__file__).parents[1]
+for folder in ("faults", "evaluation"):
+    if (place := str(TESTS / folder)) not in sys.path:
+        sys.path.append(place)

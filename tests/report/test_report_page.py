@@ -172,7 +172,7 @@ def test_frames_and_bytes_get_pages_of_their_own(write_run: WriteRun, tmp_path: 
         write_run("phaser", 0, budget=BYTES, held=21),
         write_run("er-even", 0, budget=Budget.bytes_per_task(30_000), held=21),
     ]
-    pages = write_pages(folders, tmp_path / "report.html")
+    pages = write_pages(folders, tmp_path / "report.html").reports
     assert [page.name for page, _ in pages] == [
         "report-b21.html",
         "report-b25000bytes.html",

@@ -15,12 +15,13 @@ def test_the_terminal_table_is_aligned_and_complete(
 ) -> None:
     folders = [write_run(method, seed) for method in ("er", "phaser") for seed in (0, 1)]
     summary = write_report([*folders, write_run("joint", 0)], tmp_path / "report.html")
-    main, differences = as_text(summary).split("\n\n")
+    main, differences, settled = as_text(summary).split("\n\n")
     header, rule, *rows = main.splitlines()
     assert header.split()[:2] == ["method", "ASR"]
     assert {len(row) for row in rows} == {len(rule)}
     assert [row.split()[0] for row in rows] == ["er", "phaser", "joint"]
     assert "minus er" in differences
+    assert settled.count("not settled: fewer than 6 seeds") == 2
 
 
 def test_markdown_rows_have_as_many_cells_as_the_heading(

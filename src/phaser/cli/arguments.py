@@ -181,3 +181,14 @@ def _whole(text: str, expected: Range) -> int:
     if found is None or not expected.holds(found):
         raise argparse.ArgumentTypeError(f"{text[:60]!r} is not {expected}")
     return found
+
+
+def points_given(text: str) -> float:
+    """Percentage points between 0 and 100, for --gap and --margin."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of points between 0 and 100")
+    return value

@@ -6,15 +6,15 @@ import json
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phaser.cli.streams import is_utf8
-from phaser.core.errors import BadInput, CannotWrite
-from phaser.memory.budget import Budget
+from phaser.core.errors import CannotWrite
 
 if TYPE_CHECKING:
+    from phaser.report.curve import Curve
     from phaser.report.summary import Summary
 
 
@@ -30,60 +30,97 @@ def require_writable(folder: Path) -> None:
         ) from error
 
 
-def finished_folders(places: Sequence[Path]) -> list[Path]:
-    """Cell folders that are finished, at or below each place."""
-    found: list[Path] = []
-    for place in places:
-        here = sorted(done.parent for done in place.rglob("done.json"))
-        if not here:
-            raise BadInput(f"{place} holds no finished run; expected a folder with done.json in it")
-        found += here
-    return list(dict.fromkeys(found))
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pages:
+    """What was written: a page per budget, and with several of them one over all."""
 
-
-def _place(budget: Budget) -> tuple[int, int, int]:
-    """Frames before bytes, what holds for a task before what holds for all of them."""
-    units, pers = ("frames", "bytes"), ("task", "phase", "memory")
-    return units.index(budget.unit), pers.index(budget.per), budget.amount
+    reports: Sequence[tuple[Path, Summary]]
+    curves: Sequence[Curve] = ()
+    overview: Path | None = None
+    """The page of the curves."""
 
 
 def write_pages(
-    folders: Sequence[Path], out: Path, *, budget_tolerance: float = 0.01
-) -> list[tuple[Path, Summary]]:
-    """One page per budget, in frames or bytes; methods without memory are in all of them."""
-    from phaser.report.fields import read_object
+    folders: Sequence[Path],
+    out: Path,
+    *,
+    budget_tolerance: float = 0.01,
+    margin: float | None = None,
+) -> Pages:
+    """One page per budget, in frames or bytes; methods without memory are in all of them.
+
+    Where budgets differ in size, `out` itself shows retention against memory.
+    """
+    from phaser.core.files import write_text
+    from phaser.evaluation.equivalence import MARGIN
+    from phaser.report import curve_page
+    from phaser.report.by_budget import folders_by_budget, runs_by_budget
+    from phaser.report.curve import curves
     from phaser.report.page import write_report
-    from phaser.report.runs import read_budget
 
-    budgets: dict[Budget | None, list[Path]] = {}
-    for folder in folders:
-        where = folder / "run.json"
-        budgets.setdefault(read_budget(read_object(where), where), []).append(folder)
-    without = budgets.pop(None, [])
-    given = {budget: cells for budget, cells in budgets.items() if budget is not None}
+    within = margin or MARGIN
+
+    def report(cells: Sequence[Path], page: Path) -> tuple[Path, Summary]:
+        return page, write_report(cells, page, budget_tolerance=budget_tolerance, margin=within)
+
+    given = folders_by_budget(folders)
     if len(given) <= 1:
-        return [(out, write_report(folders, out, budget_tolerance=budget_tolerance))]
-    pages = {
-        out.with_stem(f"{out.stem}-b{budget.slug}"): given[budget]
-        for budget in sorted(given, key=_place)
-    }
-    return [
-        (page, write_report([*without, *cells], page, budget_tolerance=budget_tolerance))
-        for page, cells in pages.items()
-    ]
+        return Pages(reports=[report(folders, out)])
+    pages = {budget: out.with_stem(f"{out.stem}-b{budget.slug}") for budget in given}
+    reports = [report(cells, pages[budget]) for budget, cells in given.items()]
+    found = curves(runs_by_budget(folders), margin=within)
+    if not found:
+        return Pages(reports=reports)
+    write_text(out, curve_page.render(found, {one: page.name for one, page in pages.items()}))
+    return Pages(reports=reports, curves=found, overview=out)
 
 
-def show(pages: Sequence[tuple[Path, Summary]], *, as_json: bool, **more: Any) -> None:
+def show(pages: Pages, *, as_json: bool, **more: Any) -> None:
     """Table, sentence and path of every page; or one JSON object."""
     if as_json:
-        reports = [{"page": str(page), **summary_json(summary)} for page, summary in pages]
-        print_json({**more, "reports": reports} if len(reports) > 1 else {**more, **reports[0]})
+        reports = [{"page": str(page), **summary_json(one)} for page, one in pages.reports]
+        if len(reports) == 1:
+            print_json({**more, **reports[0]})
+            return
+        found = [curve_json(curve) for curve in pages.curves]
+        print_json({**more, "curves": found, "reports": reports})
         return
+    from phaser.report import curve_tables
     from phaser.report.tables import as_text
 
-    for page, summary in pages:
+    for page, summary in pages.reports:
         print(f"\n{as_text(summary)}\n\n{summary.sentence}\n\nreport: {page.resolve()}")
+    for curve in pages.curves:
+        print(f"\n{curve_tables.as_text(curve)}")
+    if pages.overview is not None:
+        print(f"\nreport over budgets: {pages.overview.resolve()}")
     sys.stdout.flush()
+
+
+def curve_json(curve: Curve) -> dict[str, Any]:
+    """Budgets by their words; all rates are fractions."""
+    return {
+        "sentence": curve.sentence,
+        "budgets": [str(budget) for budget in curve.budgets],
+        "methods": {
+            method: [{**asdict(point), "budget": str(point.budget)} for point in found]
+            for method, found in curve.methods.items()
+        },
+        "bounds": {method: asdict(estimate) for method, estimate in curve.bounds.items()},
+        "contrasts": [
+            {
+                "method": one.method,
+                "baseline": one.baseline,
+                "budgets": [str(budget) for budget in one.budgets],
+                "left_out": [str(budget) for budget in one.left_out],
+                "over_budgets": asdict(one.over_budgets),
+                "at_budget": {
+                    str(budget): asdict(found) for budget, found in one.at_budget.items()
+                },
+            }
+            for one in curve.contrasts
+        ],
+    }
 
 
 def summary_json(summary: Summary) -> dict[str, Any]:

@@ -1,32 +1,89 @@
-"""`phaser report`: compare finished runs."""
+"""`phaser report`: compare finished runs, or recompute the numbers of a document."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
-from phaser.cli.arguments import Parser, add_budget_tolerance
-from phaser.cli.output import finished_folders, require_writable, show, write_pages
+from phaser.cli.arguments import Parser, add_budget_tolerance, points_given
+from phaser.cli.output import print_json, require_writable, show, write_pages
+from phaser.cli.text_table import counted
+from phaser.report import curve_tables
+from phaser.report.runs import finished_folders
 from phaser.report.tables import as_markdown
+
+DIFFERS = 1
+"""The exit code where a document says something else than its runs."""
 
 
 def execute(arguments: Sequence[str]) -> int:
+    parser = _parser()
+    chosen = parser.parse(arguments)
+    if chosen.check:
+        if chosen.folders:
+            parser.error("--check takes documents, which name their runs themselves; leave out DIR")
+        return _check(chosen.check, as_json=chosen.json)
+    if not chosen.folders:
+        parser.error("the following arguments are required: DIR")
+    folders = finished_folders(chosen.folders)
+    require_writable(chosen.out.parent)
+    pages = write_pages(
+        folders,
+        chosen.out,
+        budget_tolerance=chosen.budget_tolerance,
+        margin=chosen.margin / 100,
+    )
+    if chosen.markdown and not chosen.json:
+        print("\n".join(as_markdown(summary) for _, summary in pages.reports), end="")
+        for curve in pages.curves:
+            print(f"\n{curve_tables.as_markdown(curve)}", end="")
+    else:
+        show(pages, as_json=chosen.json)
+    return 0
+
+
+def _parser() -> Parser:
     parser = Parser("report", "Compare finished runs: a table with intervals and one HTML page.")
     parser.add_argument(
-        "folders", nargs="+", type=Path, metavar="DIR", help="folders of runs, or of grids"
+        "folders", nargs="*", type=Path, metavar="DIR", help="folders of runs, or of grids"
     )
     parser.add_argument(
         "--out", type=Path, default=Path("report.html"), help="the page (default: report.html)"
     )
     add_budget_tolerance(parser)
+    parser.add_argument(
+        "--margin",
+        type=points_given,
+        default=3.0,
+        metavar="POINTS",
+        help="methods within ±POINTS are called equal, where that is shown (default: 3)",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     parser.add_argument("--markdown", action="store_true", help="print the table as markdown")
-    chosen = parser.parse(arguments)
-    folders = finished_folders(chosen.folders)
-    require_writable(chosen.out.parent)
-    pages = write_pages(folders, chosen.out, budget_tolerance=chosen.budget_tolerance)
-    if chosen.markdown and not chosen.json:
-        print("\n".join(as_markdown(summary) for _, summary in pages), end="")
+    parser.add_argument(
+        "--check",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="instead: recompute the numbers of documents that name their runs in comments; exit "
+        "code 1 where one differs",
+    )
+    return parser
+
+
+def _check(documents: Sequence[Path], *, as_json: bool) -> int:
+    from phaser.report.checked_numbers import Checker
+
+    checker = Checker()
+    numbers = [number for document in documents for number in checker.check(document)]
+    wrong = [number for number in numbers if not number.agrees]
+    if as_json:
+        print_json({"numbers": [asdict(one) | {"agrees": one.agrees} for one in numbers]})
     else:
-        show(pages, as_json=chosen.json)
-    return 0
+        for one in wrong:
+            print(
+                f"{one.file}:{one.line}: {one.written}, recomputed {one.recomputed}: {one.comment}"
+            )
+        print(f"{counted(len(numbers), 'number')} recomputed, {len(wrong)} of them differ")
+    return DIFFERS if wrong else 0

@@ -1,7 +1,9 @@
 """One method's ASR with its interval, and two methods compared pair by pair.
 
 A pair is one (seed, task): the same demonstrations, the same task order and the same initial
-states. Everything that is not paired is refused rather than averaged.
+states. Everything that is not paired is refused rather than averaged. Where all seeds have the same
+tasks, seeds and tasks are resampled; where every seed draws a stream of tasks of its own, a stream
+is one value, and resampling streams covers tasks, orders and seeds at once.
 """
 
 from __future__ import annotations
@@ -14,11 +16,15 @@ from jaxtyping import Float
 
 from phaser.core.errors import BadInput
 from phaser.core.streams import Stream
+from phaser.evaluation.equivalence import CONFIDENCE, MARGIN, Equivalence, equivalence
 from phaser.evaluation.intervals import Interval, bootstrap_mean, newcombe, sign_flip_p, wilson
 from phaser.evaluation.matrix import SuccessMatrix
+from phaser.evaluation.power import detectable_effect
 
 Matrices = Mapping[int, SuccessMatrix]
 """The success matrices of one method by seed."""
+Pair = tuple[Matrices, Matrices]
+"""Two methods under one condition, such as a budget."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,9 +46,15 @@ class PairedDifference:
     interval: Interval
     num_seeds: int
     num_tasks: int
+    same_tasks: bool = True
+    """All seeds have the same tasks; else each has a stream of its own."""
     p_value: float
     p_corrected: float | None = None
     """Among all methods that are compared with the same one (Holm); none before that is known."""
+    detectable: float | None = None
+    """The smallest gap that this design finds with 80 % power; none where it finds none."""
+    equivalence: Equivalence | None = None
+    """Whether the methods are shown to be equal; none where no margin has a meaning."""
 
     @property
     def is_clear(self) -> bool:
@@ -52,9 +64,9 @@ class PairedDifference:
 
 def estimate_asr(matrices: Matrices, stream: Stream) -> Estimate:
     """Mean final success over tasks and seeds, with a bootstrap over both."""
-    seeds, tasks = sorted(matrices), _tasks(matrices)
-    rates = _final_rates(matrices, seeds, tasks)
-    successes, trials = _pooled(matrices, seeds, tasks)
+    seeds = sorted(matrices)
+    rates = _by_stream(_final_rates(matrices, seeds), same_tasks(matrices))
+    successes, trials = _pooled(matrices, seeds)
     # A table without variation has nothing to resample; pooled episodes still bound the rate.
     flat = bool(np.ptp(rates) == 0)
     return Estimate(
@@ -66,43 +78,104 @@ def estimate_asr(matrices: Matrices, stream: Stream) -> Estimate:
     )
 
 
-def paired_difference(first: Matrices, second: Matrices, stream: Stream) -> PairedDifference:
+def paired_difference(
+    first: Matrices, second: Matrices, stream: Stream, *, margin: float = MARGIN
+) -> PairedDifference:
     """Compare two methods over their common seeds."""
     seeds = sorted(set(first) & set(second))
     if not seeds:
         raise BadInput(f"no common seed: {sorted(first)} against {sorted(second)}")
-    tasks = _tasks(first)
-    for seed in seeds:
-        _check_paired(first[seed], second[seed], seed)
-    difference = _final_rates(first, seeds, tasks) - _final_rates(second, seeds, tasks)
-    flat = bool(np.ptp(difference) < 1e-12)
-    counts = (_pooled(first, seeds, tasks), _pooled(second, seeds, tasks))
+    common = tuple({seed: one[seed] for seed in seeds} for one in (first, second))
+    return mean_paired_difference([(common[0], common[1])], stream, margin=margin)
+
+
+def mean_paired_difference(
+    pairs: Sequence[Pair], stream: Stream, *, margin: float = MARGIN
+) -> PairedDifference:
+    """Compare two methods by the mean of their paired differences over several conditions.
+
+    pairs: the two methods under each condition, all with the same seeds.
+    """
+    seeds = sorted(pairs[0][0])
+    table = np.mean([rate_differences(*pair) for pair in pairs], axis=0)
+    repeated = same_tasks(pairs[0][0])
+    values = _by_stream(table, repeated)
+    flat = bool(np.ptp(values) < 1e-12)
+
+    def interval(confidence: float) -> Interval:
+        if flat:
+            return newcombe(_counts(pairs, 0), _counts(pairs, 1), confidence=confidence)
+        return bootstrap_mean(values, stream, confidence=confidence)
+
+    by_seed = table.mean(axis=1)
     return PairedDifference(
-        mean=float(difference.mean()),
-        interval=newcombe(*counts) if flat else bootstrap_mean(difference, stream),
+        mean=float(table.mean()),
+        interval=interval(0.95),
         num_seeds=len(seeds),
-        num_tasks=len(tasks),
-        p_value=sign_flip_p(difference.mean(axis=1), stream),
+        num_tasks=table.shape[1],
+        same_tasks=repeated,
+        p_value=sign_flip_p(by_seed, stream),
+        detectable=smallest_gap(by_seed),
+        equivalence=equivalence(by_seed, interval(CONFIDENCE), stream, margin=margin),
     )
 
 
-def _tasks(matrices: Matrices) -> list[str]:
+def smallest_gap(differences: Float[np.ndarray, "seeds"]) -> float | None:
+    """The gap that is found in 80 % of studies of this size, by how much the differences vary.
+
+    None where there are too few seeds for any gap, or nothing varies.
+    """
+    effect = detectable_effect(len(differences))
+    if effect is None or np.ptp(differences) < 1e-12:
+        return None
+    return effect * float(np.std(differences, ddof=1))
+
+
+def rate_differences(first: Matrices, second: Matrices) -> Float[np.ndarray, "seeds tasks"]:
+    """Final success of the first method minus that of the second, over the same seeds."""
+    seeds = sorted(first)
+    for seed in seeds:
+        _check_paired(first[seed], second[seed], seed)
+    difference: Float[np.ndarray, "seeds tasks"] = _final_rates(first, seeds) - _final_rates(
+        second, seeds
+    )
+    return difference
+
+
+def same_tasks(matrices: Matrices) -> bool:
+    """Whether all seeds have the same tasks, in whatever order."""
+    return len({frozenset(matrix.tasks) for matrix in matrices.values()}) == 1
+
+
+def _by_stream(
+    table: Float[np.ndarray, "seeds tasks"], repeated: bool
+) -> Float[np.ndarray, "seeds values"]:
+    """The table itself where its columns are tasks, else one value per stream."""
+    return table if repeated else table.mean(axis=1, keepdims=True)
+
+
+def _final_rates(matrices: Matrices, seeds: Sequence[int]) -> Float[np.ndarray, "seeds tasks"]:
     """Tasks by name, because seeds may train in different orders."""
-    lists = {tuple(sorted(matrix.tasks)) for matrix in matrices.values()}
-    if len(lists) != 1:
-        raise BadInput(f"seeds have different tasks: {sorted(lists)}; compare like with like")
-    return list(lists.pop())
+    sizes = {len(matrices[seed].tasks) for seed in seeds}
+    if len(sizes) != 1:
+        raise BadInput(f"seeds have {sorted(sizes)} tasks; compare streams of one length")
+    return np.array(
+        [
+            [matrices[seed].final(task).rate for task in sorted(matrices[seed].tasks)]
+            for seed in seeds
+        ]
+    )
 
 
-def _final_rates(
-    matrices: Matrices, seeds: Sequence[int], tasks: Sequence[str]
-) -> Float[np.ndarray, "seeds tasks"]:
-    return np.array([[matrices[seed].final(task).rate for task in tasks] for seed in seeds])
-
-
-def _pooled(matrices: Matrices, seeds: Sequence[int], tasks: Sequence[str]) -> tuple[int, int]:
-    cells = [matrices[seed].final(task) for seed in seeds for task in tasks]
+def _pooled(matrices: Matrices, seeds: Sequence[int]) -> tuple[int, int]:
+    cells = [matrices[seed].final(task) for seed in seeds for task in matrices[seed].tasks]
     return sum(cell.successes for cell in cells), sum(cell.trials for cell in cells)
+
+
+def _counts(pairs: Sequence[Pair], side: int) -> tuple[int, int]:
+    """(successes, episodes) of one side under all conditions."""
+    found = [_pooled(pair[side], sorted(pair[side])) for pair in pairs]
+    return sum(successes for successes, _ in found), sum(trials for _, trials in found)
 
 
 def _check_paired(first: SuccessMatrix, second: SuccessMatrix, seed: int) -> None:

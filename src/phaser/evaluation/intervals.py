@@ -83,15 +83,36 @@ def sign_flip_p(differences: Float[np.ndarray, "seeds"], stream: Stream) -> floa
 
     Exact for up to 14 seeds; it cannot be smaller than 2 / 2**seeds, so 1 for a single seed.
     """
-    num_seeds = len(differences)
-    if num_seeds <= LARGEST_EXACT_TEST:
-        signs = np.array(list(product((1.0, -1.0), repeat=num_seeds)))
-    else:
-        drawn = stream().choice([1.0, -1.0], size=(100_000, num_seeds))
-        # The observed signs count as one of the flips, else p could be 0.
-        signs = np.vstack([np.ones(num_seeds), drawn])
-    flipped = np.abs(signs @ differences)
+    flipped = np.abs(sign_flips(len(differences), stream) @ differences)
     return float(np.mean(flipped >= abs(differences.sum()) - 1e-12))
+
+
+def sign_flip_p_above(differences: Float[np.ndarray, "seeds"], stream: Stream) -> float:
+    """One-sided p that paired differences are symmetric about 0 or lower; small if they are above.
+
+    It cannot be smaller than 1 / 2**seeds.
+    """
+    flipped = sign_flips(len(differences), stream) @ differences
+    return float(np.mean(flipped >= differences.sum() - 1e-12))
+
+
+def sign_flips(
+    num_seeds: int,
+    stream: Stream,
+    *,
+    largest_exact: int = LARGEST_EXACT_TEST,
+    num_drawn: int = 100_000,
+) -> Float[np.ndarray, "flips seeds"]:
+    """All signs that seeds can have, or a sample of them; the observed signs come first.
+
+    largest_exact: up to this many seeds all 2**n flips are listed.
+    num_drawn: flips that are drawn where there are more seeds.
+    """
+    if num_seeds <= largest_exact:
+        return np.array(list(product((1.0, -1.0), repeat=num_seeds)))
+    drawn = stream().choice([1.0, -1.0], size=(num_drawn, num_seeds))
+    # The observed signs count as one of the flips, else p could be 0.
+    return np.vstack([np.ones(num_seeds), drawn])
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

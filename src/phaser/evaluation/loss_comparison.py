@@ -13,7 +13,7 @@ from jaxtyping import Float
 
 from phaser.core.errors import BadInput
 from phaser.core.streams import Stream
-from phaser.evaluation.comparison import PairedDifference
+from phaser.evaluation.comparison import PairedDifference, smallest_gap
 from phaser.evaluation.intervals import Interval, bootstrap_mean, sign_flip_p
 
 Losses = Mapping[int, Mapping[str, float]]
@@ -53,6 +53,7 @@ def paired_loss_difference(first: Losses, second: Losses, stream: Stream) -> Pai
         num_seeds=len(seeds),
         num_tasks=difference.shape[1],
         p_value=sign_flip_p(difference.mean(axis=1), stream),
+        detectable=smallest_gap(difference.mean(axis=1)),
     )
 
 

@@ -27,7 +27,11 @@ def loss_section(runs: Sequence[RunResult], summary: Summary) -> str:
         method_table(tables.main_headings(summary), tables.main_rows(summary)),
         element("p", escape(remark)) if remark else "",
         glossary(loss_tables.GLOSSARY),
-        paired_differences(summary, "Difference of the held-out loss; below zero is better."),
+        paired_differences(
+            summary,
+            "Difference of the held-out loss; below zero is better. 95 % interval from resampling "
+            "seeds and tasks.",
+        ),
         element("h3", "Task by task"),
         element("p", "Held-out loss when a task was learnt → after the last task.", class_="lead"),
         provenance.table(loss_tables.task_headings(groups), loss_tables.task_rows(groups)),

@@ -41,22 +41,29 @@ def measured_at_the_end(
 ) -> tuple[tuple[RunResult, ...], tuple[str, ...]]:
     """The runs with losses of those tasks alone that all of them measured after the last task.
 
-    Also the names of the others: their demonstrations were gone by then.
+    Also the names of the others: their demonstrations were gone by then. Streams with tasks of
+    their own are looked at one by one.
     """
     known = [{one.task for one in run.task_losses if one.final is not None} for run in runs]
-    shared = set.intersection(*known)
     if not any(known):
         return tuple(runs), ()
-    gone = tuple(task for task in runs[0].tasks if task not in shared)
-    if not shared:
+    shared: dict[frozenset[str], set[str]] = {}
+    for run, found in zip(runs, known, strict=True):
+        shared.setdefault(frozenset(run.tasks), set(found)).intersection_update(found)
+    gone = [task for run in runs for task in run.tasks if task not in shared[frozenset(run.tasks)]]
+    if not all(shared.values()):
         raise BadInput(
             "the runs have no task in common whose held-out loss was measured after the last task; "
             "report them apart"
         )
     kept = tuple(
-        replace(run, phases=tuple(one for one in run.phases if one.task in shared)) for run in runs
+        replace(
+            run,
+            phases=tuple(one for one in run.phases if one.task in shared[frozenset(run.tasks)]),
+        )
+        for run in runs
     )
-    return kept, gone
+    return kept, tuple(dict.fromkeys(gone))
 
 
 def loss_rows(

@@ -2,89 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from phaser.core.errors import BudgetMismatch
 from phaser.core.files import write_text
-from phaser.memory.budget import Budget
-from phaser.memory.certificate import check_equal, check_total, check_within
+from phaser.evaluation.equivalence import MARGIN
 from phaser.report import milestones, overhead, provenance, tables
 from phaser.report.asr_figure import success_dots
 from phaser.report.curves_figure import forgetting_curves, same_order
+from phaser.report.equal_budgets import check_budgets
 from phaser.report.loss_section import loss_section
 from phaser.report.loss_summary import measured_at_the_end
 from phaser.report.matrix_figure import retention_matrices
 from phaser.report.phase_figure import reading, short_and_long_bars, worst_phases
 from phaser.report.routing_figure import routing_matrices
-from phaser.report.runs import RunResult, read_runs
-from phaser.report.sections import glossary, method_table, paired_differences, section
-from phaser.report.style import STYLE
+from phaser.report.runs import RunResult, read_runs, same_tasks
+from phaser.report.sections import document, glossary, method_table, paired_differences, section
 from phaser.report.summary import Summary, by_method, summarise
 from phaser.report.svg import element
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-"""Even if a name slipped through the escaping, the browser would run and load nothing."""
-
 
 def write_report(
-    run_folders: Sequence[Path], out: Path, *, budget_tolerance: float = 0.01
+    run_folders: Sequence[Path],
+    out: Path,
+    *,
+    budget_tolerance: float = 0.01,
+    margin: float = MARGIN,
 ) -> Summary:
-    """Read finished runs, refuse unequal budgets, write the page, return what it says."""
-    runs, unmeasured = measured_at_the_end(read_runs(run_folders))
-    _check_budgets(runs, budget_tolerance)
-    summary = summarise(runs, unmeasured=unmeasured)
+    """Read finished runs, refuse unequal budgets, write the page, return what it says.
+
+    margin: success rates that differ by less are called equal, where that is shown.
+    """
+    runs, summary = compare(run_folders, budget_tolerance=budget_tolerance, margin=margin)
     write_text(out, render(runs, summary))
     return summary
 
 
-def _check_budgets(runs: Sequence[RunResult], tolerance: float) -> None:
-    replaying = [run for run in runs if run.budget is not None]
-    given = {run.budget: run.folder for run in replaying}
-    if len(given) > 1 and (len({_kind(budget) for budget in given}) > 1 or not _in_frames(given)):
-        which = (f"{folder} {budget}" for budget, folder in given.items())
-        raise BudgetMismatch(
-            f"budgets of different kinds or sizes: {', '.join(which)}; compare runs that were "
-            "given the same number of bytes, or frames"
-        )
-    held = {
-        f"{run.method} (seed {run.seed})": {
-            "frames_per_task": run.certificate.frames_per_task,
-            "bytes_per_task": run.certificate.bytes_per_task,
-            "total_frames": run.certificate.total_frames,
-            "total_bytes": sum(run.certificate.bytes_per_task.values()),
-        }
-        for run in replaying
-    }
-    for budget in given:
-        if budget is None or _in_frames(given):
-            check_equal(held, tolerance)
-        elif budget.is_total:
-            check_total(held, budget.amount, budget.unit)
-        else:
-            check_within(held, budget.amount, runs[0].tasks)
-
-
-def _kind(budget: Budget | None) -> tuple[str, str] | None:
-    return None if budget is None else (budget.unit, budget.per)
-
-
-def _in_frames(budgets: Iterable[Budget | None]) -> bool:
-    return all(_kind(budget) in (("frames", "task"), ("frames", "phase")) for budget in budgets)
+def compare(
+    run_folders: Sequence[Path], *, budget_tolerance: float = 0.01, margin: float = MARGIN
+) -> tuple[tuple[RunResult, ...], Summary]:
+    """What `write_report` reads and says, without a page."""
+    runs, unmeasured = measured_at_the_end(read_runs(run_folders))
+    check_budgets(runs, budget_tolerance)
+    return runs, summarise(runs, unmeasured=unmeasured, margin=margin)
 
 
 def render(runs: Sequence[RunResult], summary: Summary) -> str:
     """The page as text."""
-    head = "".join(
-        (
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            element("title", escape(f"What was kept: {runs[0].suite}")),
-            element("style", STYLE),
-        )
-    )
     success = () if summary.losses else (_results, _matrices, _curves, _milestones)
     sections = (
         _headline(runs, summary),
@@ -96,8 +61,7 @@ def render(runs: Sequence[RunResult], summary: Summary) -> str:
         _budget(runs),
         _repeat(runs),
     )
-    body = element("body", element("main", "".join(sections)))
-    return f'<!doctype html><html lang="en">{element("head", head)}{body}</html>\n'
+    return document(f"What was kept: {runs[0].suite}", "".join(sections))
 
 
 def _headline(runs: Sequence[RunResult], summary: Summary) -> str:
@@ -126,16 +90,22 @@ def _results(runs: Sequence[RunResult], summary: Summary) -> str:
     return section(
         "Results",
         "Average success after the last task: large dot the mean, small dots the seeds, line the "
-        "95 % interval from resampling seeds and tasks (with one seed, tasks only).",
+        f"95 % interval from resampling {_resampled(runs)}.",
         success_dots(summary.table, by_method(runs)),
         method_table(tables.HEADINGS, tables.main_rows(summary)),
         glossary(words),
         paired_differences(
             summary,
             "Difference of ASR in points over the seeds both methods have: same order, same "
-            "initial states.",
+            f"initial states. 95 % interval from resampling {_resampled(runs)}.",
         ),
     )
+
+
+def _resampled(runs: Sequence[RunResult]) -> str:
+    if same_tasks(runs):
+        return "seeds and tasks (with one seed, tasks only)"
+    return "streams, each a seed with tasks of its own"
 
 
 def _matrices(runs: Sequence[RunResult], summary: Summary) -> str:
@@ -157,6 +127,12 @@ def _matrices(runs: Sequence[RunResult], summary: Summary) -> str:
 
 
 def _curves(runs: Sequence[RunResult], summary: Summary) -> str:
+    if not same_tasks(runs):
+        return section(
+            "Learning and forgetting, task by task",
+            "Every stream has tasks of its own, so no task has enough runs for a curve: see the "
+            "matrices above, whose columns are positions in a stream.",
+        )
     groups = by_method(runs)
     orders = (
         ""

@@ -65,14 +65,17 @@ def _bytes_statement(replaying: Sequence[RunResult], budget: Budget) -> str:
 def budget_rows(
     groups: Mapping[str, Sequence[RunResult]],
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Headings and rows: frames per task, in brackets per phase, of each method's first seed."""
+    """Headings and rows: frames per task, in brackets per phase, of each method's first seed.
+
+    Where seeds have streams of their own, a method without the first stream has no numbers.
+    """
     tasks = next(iter(groups.values()))[0].tasks
-    rows = [(task, *(_share(runs[0], task) for runs in groups.values())) for task in tasks]
-    totals = (
-        f"{held.total_frames}{_bytes(runs[0], sum(held.bytes_per_task.values()))}"
+    first = [
+        next((run for run in runs if set(run.tasks) == set(tasks)), None)
         for runs in groups.values()
-        for held in [runs[0].certificate]
-    )
+    ]
+    rows = [(task, *("–" if run is None else _share(run, task) for run in first)) for task in tasks]
+    totals = ("–" if run is None else _total(run) for run in first)
     return ("task", *groups), [*rows, ("total", *totals)]
 
 
@@ -110,6 +113,11 @@ def _share(run: RunResult, task: str) -> str:
     phases = [str(phase.frames) for phase in run.certificate.phases_of(task)]
     shares = f"{frames} ({'+'.join(phases)})" if len(phases) > 1 else str(frames)
     return shares + _bytes(run, run.certificate.bytes_per_task.get(task, 0))
+
+
+def _total(run: RunResult) -> str:
+    held = run.certificate
+    return f"{held.total_frames}{_bytes(run, sum(held.bytes_per_task.values()))}"
 
 
 def _bytes(run: RunResult, held: int) -> str:

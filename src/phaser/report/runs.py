@@ -75,12 +75,27 @@ class RunResult:
         return max(self.certificate.frames_per_task.values(), default=0)
 
 
+def finished_folders(places: Sequence[Path]) -> list[Path]:
+    """Cell folders that are finished, at or below each place."""
+    found: list[Path] = []
+    for place in places:
+        here = sorted(done.parent for done in place.rglob("done.json"))
+        if not here:
+            raise BadInput(f"{place} holds no finished run; expected a folder with done.json in it")
+        found += here
+    return list(dict.fromkeys(found))
+
+
 def read_runs(folders: Sequence[Path]) -> tuple[RunResult, ...]:
-    """Read all runs, refuse what cannot be compared, sort by method and seed."""
+    """Read all runs, refuse what cannot be compared, sort by method and seed.
+
+    Seeds may have tasks of their own, as random streams have; all runs of a seed have the same.
+    """
     if not folders:
         raise BadInput("no run folders given; name at least one folder that holds run.json")
-    runs = sorted((read_run(folder) for folder in folders), key=_rank)
+    runs = sorted((read_run(folder) for folder in folders), key=rank)
     seen: dict[tuple[str, int], RunResult] = {}
+    of_seed: dict[int, RunResult] = {}
     for run in runs:
         twin = seen.setdefault((run.method, run.seed), run)
         if twin is not run:
@@ -89,17 +104,23 @@ def read_runs(folders: Sequence[Path]) -> tuple[RunResult, ...]:
                 "report one of them"
             )
         first = runs[0]
-        if run.suite != first.suite or set(run.tasks) != set(first.tasks):
-            raise BadInput(
-                f"{first.folder} ({first.suite}) and {run.folder} ({run.suite}) have different "
-                "tasks; report them apart"
-            )
+        for other in (first, of_seed.setdefault(run.seed, run)):
+            if not _comparable(run, other):
+                raise BadInput(
+                    f"{other.folder} ({other.suite}) and {run.folder} ({run.suite}) have different "
+                    "tasks; report them apart"
+                )
         if (run.metrics is None) != (first.metrics is None):
             raise BadInput(
                 f"one of {first.folder} and {run.folder} has rollouts and the other has none; "
                 "report them apart"
             )
     return tuple(runs)
+
+
+def same_tasks(runs: Sequence[RunResult]) -> bool:
+    """Whether all runs have the same tasks, in whatever order; else seeds have streams."""
+    return len({frozenset(run.tasks) for run in runs}) == 1
 
 
 def read_run(folder: Path) -> RunResult:
@@ -167,7 +188,16 @@ def read_budget(about: Mapping[str, Any], where: Path) -> Budget | None:
 _TEXT_FIELDS = ("name", "suite", "preset", "method", "order", "commit", "command")
 
 
-def _rank(run: RunResult) -> tuple[int, int, str, int]:
+def _comparable(run: RunResult, other: RunResult) -> bool:
+    """The same tasks; another seed of the same preset may have as many others."""
+    if set(run.tasks) == set(other.tasks):
+        return run.suite == other.suite
+    alike = (run.suite, run.preset, len(run.tasks)) == (other.suite, other.preset, len(other.tasks))
+    return alike and run.seed != other.seed
+
+
+def rank(run: RunResult) -> tuple[int, int, str, int]:
+    """The place of a run in a report: by method, then by seed."""
     known = run.method in METHOD_ORDER
     place = METHOD_ORDER.index(run.method) if known else len(METHOD_ORDER)
     return int(run.method == "joint"), place, run.method, run.seed

@@ -5,9 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from phaser.report import provenance, tables
+from phaser.report import provenance, settled, tables
+from phaser.report.style import STYLE
 from phaser.report.summary import Summary
 from phaser.report.svg import element
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+"""Even if a name slipped through the escaping, the browser would run and load nothing."""
+
+
+def document(title: str, content: str) -> str:
+    """A whole page; `content` is markup that is already escaped."""
+    head = "".join(
+        (
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            element("title", escape(title)),
+            element("style", STYLE),
+        )
+    )
+    body = element("body", element("main", content))
+    return f'<!doctype html><html lang="en">{element("head", head)}{body}</html>\n'
 
 
 def section(title: str, explanation: str, *content: str) -> str:
@@ -31,11 +50,14 @@ def paired_differences(summary: Summary, meaning: str) -> str:
     if not headings:
         return ""
     lead = (
-        f"{meaning} 95 % interval by resampling seeds and tasks; p from flipping the signs of the "
-        "seeds' differences, which cannot fall below 2 / 2ⁿ for n seeds."
+        f"{meaning} p from flipping the signs of the seeds' differences, which cannot fall below "
+        "2 / 2ⁿ for n seeds."
     )
     return (
         element("h3", "Paired differences")
         + element("p", lead, class_="lead")
         + method_table(headings, tables.difference_rows(summary))
+        + element("h3", "What is settled, and what could have been")
+        + element("p", escape(settled.EXPLANATION), class_="lead")
+        + provenance.table(settled.headings(summary), settled.rows(summary))
     )

@@ -13,7 +13,8 @@ from phaser.evaluation.comparison import (
     estimate_asr,
     paired_difference,
 )
-from phaser.evaluation.intervals import holm
+from phaser.evaluation.equivalence import MARGIN
+from phaser.evaluation.intervals import Interval, holm
 from phaser.evaluation.matrix import SuccessMatrix
 from phaser.evaluation.metrics import mean, mean_of_known
 from phaser.report.loss_summary import LossRow, loss_rows
@@ -83,10 +84,13 @@ def by_method(runs: Sequence[RunResult]) -> dict[str, list[RunResult]]:
     return groups
 
 
-def summarise(runs: Sequence[RunResult], *, unmeasured: Sequence[str] = ()) -> Summary:
+def summarise(
+    runs: Sequence[RunResult], *, unmeasured: Sequence[str] = (), margin: float = MARGIN
+) -> Summary:
     """Average over seeds, compare with the baselines, say it in a sentence.
 
     unmeasured: tasks whose held-out loss is left out everywhere (`measured_at_the_end`).
+    margin: success rates that differ by less are called equal, where that is shown.
     """
     groups = by_method(runs)
     tried = all(run.metrics is not None for run in runs)
@@ -94,7 +98,7 @@ def summarise(runs: Sequence[RunResult], *, unmeasured: Sequence[str] = ()) -> S
     losses: tuple[LossRow, ...] = ()
     if tried:
         matrices = {method: _matrices(group) for method, group in groups.items()}
-        rows = _corrected([_row(method, group, matrices) for method, group in groups.items()])
+        rows = _corrected([_row(name, group, matrices, margin) for name, group in groups.items()])
     else:
         losses = _corrected(loss_rows(groups, BASELINES, left_out=unmeasured))
     return Summary(
@@ -119,8 +123,8 @@ def points(difference: float) -> str:
     return f"{100 * difference + 0.0:+.1f}".replace("-0.0", "+0.0").replace("-", "−")
 
 
-def bracket(difference: PairedDifference) -> str:
-    return f"[{points(difference.interval.lower)}, {points(difference.interval.upper)}]"
+def bracket(interval: Interval) -> str:
+    return f"[{points(interval.lower)}, {points(interval.upper)}]"
 
 
 def _matrices(group: Sequence[RunResult]) -> dict[int, SuccessMatrix]:
@@ -131,11 +135,15 @@ def _row(
     method: str,
     group: Sequence[RunResult],
     matrices: Mapping[str, Mapping[int, SuccessMatrix]],
+    margin: float,
 ) -> MethodRow:
     own = matrices[method]
     differences = {
         baseline: paired_difference(
-            own, matrices[baseline], STREAMS.named("difference", method, baseline)
+            own,
+            matrices[baseline],
+            STREAMS.named("difference", method, baseline),
+            margin=margin,
         )
         for baseline in BASELINES
         if baseline != method and set(matrices.get(baseline, ())) & set(own)
@@ -234,7 +242,7 @@ def _uneven(found: PairedDifference, *rows: MethodRow) -> bool:
 
 def _difference(found: PairedDifference, *, differs: bool) -> str:
     return (
-        f"{points(found.mean)} points, 95 % interval {bracket(found)} "
+        f"{points(found.mean)} points, 95 % interval {bracket(found.interval)} "
         f"{_over(found, differs=differs)}"
     )
 
@@ -245,7 +253,9 @@ def _over(found: PairedDifference, *, differs: bool) -> str:
         f"over {found.num_tasks} tasks only, 1 seed"
         if found.num_seeds == 1
         else f"over {found.num_seeds} seeds × {found.num_tasks} tasks"
+        if found.same_tasks
+        else f"over {found.num_seeds} streams of {found.num_tasks} tasks"
     )
     if differs:
-        over = over.replace("seed", "common seed")
+        over = over.replace("seed", "common seed").replace("streams", "common streams")
     return over if found.is_clear else f"{over}, so no difference is shown"

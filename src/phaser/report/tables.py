@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from phaser.evaluation.comparison import PairedDifference
-from phaser.report import loss_tables, overhead, phase_table
+from phaser.report import loss_tables, overhead, phase_table, settled
 from phaser.report.summary import (
     BASELINES,
     MethodRow,
@@ -76,7 +76,7 @@ def overhead_table_rows(summary: Summary) -> list[tuple[str, ...]]:
 def difference_cell(found: PairedDifference | None) -> str:
     if found is None:
         return "–"
-    return f"{points(found.mean)} {bracket(found)}, {_certainty(found)}"
+    return f"{points(found.mean)} {bracket(found.interval)}, {_certainty(found)}"
 
 
 def loss_difference_cell(found: PairedDifference | None) -> str:
@@ -87,9 +87,10 @@ def loss_difference_cell(found: PairedDifference | None) -> str:
 
 def as_text(summary: Summary) -> str:
     """The main table and the differences, aligned for a terminal."""
-    parts = [_aligned([main_headings(summary), *main_rows(summary)])]
+    parts = [aligned([main_headings(summary), *main_rows(summary)])]
     if difference_headings(summary):
-        parts.append(_aligned([difference_headings(summary), *difference_rows(summary)]))
+        parts.append(aligned([difference_headings(summary), *difference_rows(summary)]))
+        parts.append(aligned([settled.headings(summary), *settled.rows(summary)]))
     if remark := loss_tables.remark(summary.unmeasured):
         parts.append(remark)
     return "\n\n".join(parts)
@@ -97,14 +98,15 @@ def as_text(summary: Summary) -> str:
 
 def as_markdown(summary: Summary) -> str:
     """The same two tables in markdown, the losses of short and long phases, and what it cost."""
-    parts = [_markdown([main_headings(summary), *main_rows(summary)])]
+    parts = [markdown([main_headings(summary), *main_rows(summary)])]
     if difference_headings(summary):
-        parts.append(_markdown([difference_headings(summary), *difference_rows(summary)]))
+        parts.append(markdown([difference_headings(summary), *difference_rows(summary)]))
+        parts.append(markdown([settled.headings(summary), *settled.rows(summary)]))
     if summary.phases:
-        parts.append(_markdown([phase_headings(summary), *phase_loss_rows(summary)]))
+        parts.append(markdown([phase_headings(summary), *phase_loss_rows(summary)]))
     if remark := loss_tables.remark(summary.unmeasured):
         parts.append(remark)
-    parts.append(_markdown([overhead.HEADINGS, *overhead_table_rows(summary)]))
+    parts.append(markdown([overhead.HEADINGS, *overhead_table_rows(summary)]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -145,7 +147,8 @@ def _signed(rate: float | None) -> str:
     return "–" if rate is None else points(rate)
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> str:
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Rows for a terminal, the first one a heading over a line."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = [
         "  ".join(
@@ -157,7 +160,8 @@ def _aligned(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([lines[0], "─" * max(map(len, lines)), *lines[1:]])
 
 
-def _markdown(rows: Sequence[Sequence[str]]) -> str:
+def markdown(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as a markdown table, the first one its heading."""
     lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
     rule = "|---" + "|---:" * (len(rows[0]) - 1) + "|"
     return "\n".join([lines[0], rule, *lines[1:]])

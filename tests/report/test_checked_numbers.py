@@ -1,0 +1,130 @@
+"""Numbers of a document are recomputed from the runs that they name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from written_runs import write_run_folder
+
+from phaser.cli import main
+from phaser.memory.budget import Budget
+
+Check = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with runs/one (20 frames) and runs/two (5 and 20 frames)."""
+    found = tmp_path_factory.mktemp("checked")
+    for folder, budgets in (("one", (20,)), ("two", (5, 20))):
+        for budget in budgets:
+            for seed in range(6):
+                for method, counts in (("er", (4, 5)), ("phaser", (6, 5 + seed % 2))):
+                    write_run_folder(
+                        found / "runs" / folder / f"{method}-b{budget}-s{seed}",
+                        method,
+                        seed,
+                        tasks=(f"first-{seed}", f"second-{seed}"),
+                        budget=Budget.per_task(budget),
+                        final=counts,
+                    )
+    return found
+
+
+@pytest.fixture
+def check(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Check:
+    """Checks a document beside the runs."""
+    monkeypatch.chdir(place)
+
+    def run(text: str, *more: str) -> tuple[int, str, str]:
+        Path("page.md").write_text(text)
+        code = main.execute(["report", "--check", "page.md", *more])
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return run
+
+
+def test_numbers_that_agree_pass_in_the_rounding_of_the_document(check: Check) -> None:
+    text = (
+        "er keeps **45** % <!-- phaser: runs/one er asr -->, phaser 57.50 "
+        "<!-- phaser: runs/one phaser asr -->: +12.5 <!-- phaser: runs/one phaser minus er asr --> "
+        "points, p = .03 <!-- phaser: runs/one phaser minus er p -->.\n"
+    )
+    assert check(text) == (0, "4 numbers recomputed, 0 of them differ\n", "")
+
+
+def test_a_number_that_differs_is_named_with_its_line(check: Check) -> None:
+    text = "# Results\n\nIt keeps 45.1 <!-- phaser: runs/one er asr --> %.\n"
+    code, out, _ = check(text)
+    assert code == 1
+    assert out == (
+        "page.md:3: 45.1, recomputed 45.0: runs/one er asr\n1 number recomputed, 1 of them differ\n"
+    )
+
+
+def test_a_negative_number_may_have_a_real_minus_sign(check: Check) -> None:
+    assert check("| −12.5 <!-- phaser: runs/one er minus er-even asr --> |\n")[0] == 2
+    assert check("| −12.5 <!-- phaser: runs/one phaser minus er asr --> |\n")[0] == 1
+
+
+def test_a_difference_without_a_budget_is_the_mean_over_budgets(check: Check) -> None:
+    text = (
+        "+12.5 <!-- phaser: runs/two phaser minus er asr -->, "
+        "6 <!-- phaser: runs/two phaser minus er seeds at 5 -->"
+    )
+    assert check(text)[:2] == (0, "2 numbers recomputed, 0 of them differ\n")
+
+
+def test_a_method_at_several_budgets_needs_one(check: Check) -> None:
+    code, _, error = check("45 <!-- phaser: runs/two er asr -->")
+    assert code == 2
+    assert error == "phaser: page.md:1: runs/two has budgets 5, 20; add 'at' and one of them\n"
+    assert check("45 <!-- phaser: runs/two er asr at 20 -->")[0] == 0
+
+
+def test_comments_inside_code_are_examples(check: Check) -> None:
+    text = (
+        "```\n1 <!-- phaser: runs/one er asr -->\n```\n"
+        "Write `2 <!-- phaser: runs/one er asr -->`; 45.0 <!-- phaser: runs/one er asr -->\n"
+    )
+    assert check(text)[:2] == (0, "1 number recomputed, 0 of them differ\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("no number at all", "holds no number that names its runs"),
+        ("many <!-- phaser: runs/one er asr -->", "page.md:1: no number before"),
+        ("1 <!-- phaser: runs/one er -->", "expected RUNS METHOD [minus METHOD] QUANTITY"),
+        ("1 <!-- phaser: runs/one er asn -->", "unknown quantity 'asn'; did you mean asr"),
+        ("1 <!-- phaser: runs/one erx asr -->", "unknown method in runs/one 'erx'"),
+        ("1 <!-- phaser: runs/none er asr -->", "runs/none holds no finished run"),
+        ("1 <!-- phaser: runs/one er minus phaser p -->", "does not compare er with phaser"),
+        ("1 <!-- phaser: runs/one er asr at 50 -->", "has budgets 20; add 'at'"),
+    ],
+)
+def test_what_cannot_be_recomputed_is_one_line(check: Check, text: str, expected: str) -> None:
+    code, out, error = check(text)
+    assert (code, out) == (2, "")
+    assert error.count("\n") == 1
+    assert expected in error
+
+
+def test_checked_numbers_come_as_json_too(check: Check) -> None:
+    code, out, _ = check("44 <!-- phaser: runs/one er asr -->", "--json")
+    (number,) = json.loads(out)["numbers"]
+    assert code == 1
+    assert (number["written"], number["recomputed"], number["agrees"]) == ("44", "45", False)
+
+
+def test_documents_and_folders_are_not_mixed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main.execute(["report", str(tmp_path), "--check", "page.md"]) == 2
+    assert "leave out DIR" in capsys.readouterr().err
