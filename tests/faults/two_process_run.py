@@ -28,7 +28,7 @@ from phaser.training.fit import Fit
 from phaser.training.frames import FrameTable
 
 
-def backbone_run(cache, method, parts):
+def backbone_run(cache, method="phaser", parts=1, keep_moments=False):
     """Flow matching, so that noise has to belong to a row's place in the global batch."""
     return Run(
         suite=MadeUpSuite(task_list=("reach", "push"), cache=cache),
@@ -47,6 +47,7 @@ def backbone_run(cache, method, parts):
             checkpoint_every_steps=2,
             gradient_clip=1.0,
             gradient_accumulation=parts,
+            keep_moments=keep_moments,
             read_ahead=2,
         ),
         evaluation=Evaluation(rollouts_per_task=2, learnt_rollouts=1, earlier_rollouts=1),
@@ -77,7 +78,7 @@ def _child(order, rank, cache):
 
     files.reached = reached
     _watch_batches(seen)
-    run_cell(backbone_run(cache, order["method"], order.get("parts", 1)), folder)
+    run_cell(backbone_run(cache, **order.get("settings", {})), folder)
     Path(f"{folder}-{rank}.json").write_text(json.dumps(seen))
 
 
@@ -90,6 +91,12 @@ def _forked(order, rank, cache):
         meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(order["port"])}
         os.environ |= {"WORLD_SIZE": str(order["world"]), **meeting}
         os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank)}
+        if "zero" in order:
+            os.environ |= {
+                "ACCELERATE_USE_DEEPSPEED": "true",
+                "ACCELERATE_DEEPSPEED_ZERO_STAGE": str(order["zero"]),
+                "LOCAL_WORLD_SIZE": str(order["world"]),
+            }
     try:
         _child(order, rank, cache)
         status = 0
@@ -112,5 +119,10 @@ def _obey(order, cache):
 
 if __name__ == "__main__":
     forget_the_commit()
+    if "DS_ACCELERATOR" in os.environ:
+        import deepspeed
+
+        # It would compile a faster way between processes of one machine.
+        deepspeed.ops.__compatible_ops__.clear()
     for line in sys.stdin:
         print(json.dumps(_obey(json.loads(line), Path(sys.argv[1]))), flush=True)

@@ -30,6 +30,7 @@ from phaser.cli.recordings import require_suite
 from phaser.cli.settings import overridden, settings_help
 from phaser.core.errors import BadInput
 from phaser.core.processes import is_first_process
+from phaser.core.sharding import check_launcher
 from phaser.evaluation.simulators import Simulators, available_cores
 from phaser.experiments.compatibility import other_commit
 from phaser.experiments.finished import is_finished
@@ -62,6 +63,7 @@ def execute(arguments: Sequence[str]) -> int:
     run = overridden(start(name, chosen), rest, verb="run", flags=parser.flags())
     if chosen.phases is not None:
         run = run.with_phases(chosen.phases)
+    check_launcher(run.method.name, reads_gradient=run.method.reads_gradient)
     out = settings_folder(chosen.out, run.preset, run.name)
     if not is_first_process():
         return _beside(run, out, chosen.simulators)
