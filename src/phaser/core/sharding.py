@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from phaser.core.errors import BadInput
+from phaser.core.errors import BadInput, MissingDependency
 from phaser.core.files import read_json
 
 STAGES = (1, 2)
@@ -56,10 +57,17 @@ def check_launcher(method: str, *, reads_gradient: bool) -> None:
         method: the name of the method.
         reads_gradient: True for a method that reads the gradient in the weights.
     """
-    if zero_stage() is not None and reads_gradient:
+    if zero_stage() is None:
+        return
+    if reads_gradient:
         raise BadInput(
             f"{method} reads the gradient in the weights, which DeepSpeed frees; train it with "
             "multi-GPU (DDP), or take a method that does not: `mir` computes a gradient of its own"
+        )
+    if find_spec("deepspeed") is None:
+        raise MissingDependency(
+            "accelerate is configured for DeepSpeed, which is not installed; run: "
+            "pip install deepspeed"
         )
 
 
