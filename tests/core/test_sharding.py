@@ -87,9 +87,7 @@ def test_a_method_that_reads_gradients_is_refused_where_deepspeed_frees_them(con
         check_launcher("agem", reads_gradient=True)
 
 
-def test_deepspeed_that_is_missing_is_named_and_only_where_it_is_asked_for(
-    configured, monkeypatch
-):
+def test_deepspeed_that_is_missing_is_named_and_only_where_it_is_asked_for(configured, monkeypatch):
     monkeypatch.setattr("phaser.core.sharding.find_spec", lambda name: None)
     check_launcher("mir", reads_gradient=False)
     configured(ACCELERATE_USE_DEEPSPEED="true")

@@ -61,6 +61,15 @@ def test_every_step_is_gathered_once_and_rehearsed_frames_are_shared_out(runs):
             assert rows[rank::2] in slices[rank]
 
 
+def test_virtual_steps_score_the_same_in_two_processes(launch, tmp_path):
+    """Noise belongs to a row's place in the global batch, in a virtual step too."""
+    mir = {"method": "mir"}
+    assert launch(tmp_path / "one", world=1, settings=mir) == [0]
+    assert launch(tmp_path / "two", world=2, settings=mir) == [0, 0]
+    one, two = (steps(tmp_path / name, TASKS[1]) for name in ("one", "two"))
+    assert two.drop(["loss"]).equals(one.drop(["loss"]))
+
+
 def test_a_run_in_two_processes_that_is_killed_goes_on_to_the_same_bits(launch, runs, tmp_path):
     for writes_until_killed in (5, 7, 12):
         first, second = launch(tmp_path / "run", world=2, kill_at=writes_until_killed)

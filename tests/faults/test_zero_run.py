@@ -6,7 +6,9 @@ Its loss curve agrees with one process's at the same global batch within 1e-4.
 from importlib.util import find_spec
 
 import pytest
+import torch
 from launched_runs import TASKS, launcher, steps
+from safetensors.torch import load_file
 from test_kill_and_resume import require_same
 
 pytestmark = pytest.mark.skipif(
@@ -22,13 +24,13 @@ def launch(tmp_path_factory):
         yield launched
 
 
-def require_the_curve_of_one_process(launch, place, *, stage, **settings):
+def require_the_curve_of_one_process(launch, place, *, stage, near=NEAR, **settings):
     assert launch(place / "one", world=1, settings=settings) == [0]
     assert launch(place / "two", world=2, zero=stage, settings=settings) == [0, 0]
     for task in TASKS:
         one, two = steps(place / "one", task), steps(place / "two", task)
         assert two.drop(["loss"]).equals(one.drop(["loss"]))
-        assert two["loss"].to_pylist() == pytest.approx(one["loss"].to_pylist(), rel=NEAR)
+        assert two["loss"].to_pylist() == pytest.approx(one["loss"].to_pylist(), rel=near)
 
 
 @pytest.mark.parametrize("stage", [1, 2])
@@ -36,6 +38,13 @@ def test_moments_that_are_shared_out_and_kept_give_the_curve_of_one_process(
     launch, tmp_path, stage
 ):
     require_the_curve_of_one_process(launch, tmp_path, stage=stage, keep_moments=True)
+
+
+def test_a_base_in_bfloat16_keeps_its_precision_and_the_trained_weights_theirs(launch, tmp_path):
+    """A bfloat16 pass rounds to one part in 256, so the curves part sooner."""
+    require_the_curve_of_one_process(launch, tmp_path, stage=2, near=1e-2, precision="bfloat16")
+    kept = load_file(tmp_path / "two" / "checkpoints" / "01-push.safetensors")
+    assert {value.dtype for value in kept.values()} == {torch.float32}
 
 
 def test_a_step_may_pass_in_parts(launch, tmp_path):

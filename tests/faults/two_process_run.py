@@ -22,13 +22,14 @@ from phaser.experiments.run import Evaluation, Run
 from phaser.memory.budget import Budget
 from phaser.methods.table import METHODS
 from phaser.policies.lora import Lora
+from phaser.policies.parts.compute import Compute
 from phaser.policies.parts.scaling import Scaling
 from phaser.policies.qwen_gr00t.settings import QwenGr00t
 from phaser.training.fit import Fit
 from phaser.training.frames import FrameTable
 
 
-def backbone_run(cache, method="phaser", parts=1, keep_moments=False):
+def backbone_run(cache, method="phaser", parts=1, keep_moments=False, precision="float32"):
     """Flow matching, so that noise has to belong to a row's place in the global batch."""
     return Run(
         suite=MadeUpSuite(task_list=("reach", "push"), cache=cache),
@@ -40,6 +41,7 @@ def backbone_run(cache, method="phaser", parts=1, keep_moments=False):
             lora=Lora(rank=4, alpha=8),
             head_dropout=0.0,
             noise_repeats=2,
+            compute=Compute(precision=precision),
         ),
         fit=Fit(
             steps_per_task=6,

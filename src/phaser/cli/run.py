@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -133,6 +134,9 @@ def start(name: str, chosen: Namespace) -> Run:
     run = preset(name) if name else Run()
     if chosen.from_file is not None:
         run = _with_file(run, chosen.from_file)
+    if chosen.phases is not None:
+        # They take the place of the preset's, which may know other tasks than flags choose.
+        run = replace(run, phases=())
     if chosen.method is not None:
         run = run.with_method(method(chosen.method))
     run = with_kinds(run, chosen)

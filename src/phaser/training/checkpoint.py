@@ -104,9 +104,7 @@ class Checkpointer(Protocol):
         ...
 
 
-def write_state(
-    path: Path, policy: Policy, moments: Mapping[str, Tensor], steps: Steps
-) -> str:
+def write_state(path: Path, policy: Policy, moments: Mapping[str, Tensor], steps: Steps) -> str:
     """All of it in one file; returns the SHA-256 that `read_state` will ask for."""
     tensors = {f"weights/{name}": value for name, value in policy.trained_state().items()}
     tensors |= {f"moments/{name}": value for name, value in moments.items()}

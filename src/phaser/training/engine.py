@@ -28,10 +28,15 @@ MOMENTS = ("exp_avg", "exp_avg_sq")
 class Engine(Protocol):
     """Makes steps."""
 
-    wrapped: nn.Module
-    """The policy, as it is called in training."""
-    optimizer: Any
-    """Its groups carry the learning rates."""
+    @property
+    def wrapped(self) -> nn.Module:
+        """The policy, as it is called in training."""
+        ...
+
+    @property
+    def optimizer(self) -> Any:
+        """Its groups carry the learning rates."""
+        ...
 
     def part(self, *, is_last: bool) -> AbstractContextManager[Any]:
         """Holds the passes of one part of a step; only the last one's gradients are reduced."""
@@ -160,7 +165,12 @@ def _zero_engine(accelerator: Accelerator, policy: Policy, optimizer: Any, fit: 
     optimizer.state.clear()
     weights = [weight for group in optimizer.param_groups for weight in group["params"]]
     rows = fit.batch_size // accelerator.num_processes // fit.gradient_accumulation
-    accelerator.deepspeed_plugin.deepspeed_config |= {
+    config = accelerator.deepspeed_plugin.deepspeed_config
+    zero = config["zero_optimization"]
+    if zero.get("reduce_bucket_size", "auto") == "auto":
+        # DeepSpeed's own default is a buffer of 2 GB, more than all that LoRA trains.
+        zero["reduce_bucket_size"] = sum(weight.numel() for weight in weights)
+    config |= {
         "train_micro_batch_size_per_gpu": rows,
         # Parts of a step are counted by the learner.
         "gradient_accumulation_steps": 1,
