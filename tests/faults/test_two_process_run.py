@@ -5,15 +5,10 @@ rounds otherwise than one over the whole.
 """
 
 import json
-import os
-import socket
-import subprocess
-import sys
 from importlib.util import find_spec
-from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
+from launched_runs import TASKS, launcher, steps
 from test_kill_and_resume import require_same
 
 pytestmark = pytest.mark.skipif(
@@ -21,41 +16,12 @@ pytestmark = pytest.mark.skipif(
     reason="needs transformers and peft: pip install 'phaser-vla[backbones]'",
 )
 NEAR = 1e-4
-TASKS = ("00-reach", "01-push")
-
-
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 @pytest.fixture(scope="module")
 def launch(tmp_path_factory):
-    """Starts runs in as many processes as asked for; gives their exit codes."""
-    cache = tmp_path_factory.mktemp("two-process-cache")
-    process = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("two_process_run.py")), str(cache)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-            "OMP_NUM_THREADS": "1",
-        },
-    )
-
-    def launched(folder, *, world, method="phaser", **more):
-        order = {"folder": str(folder), "world": world, "method": method, **more}
-        process.stdin.write(json.dumps({**order, "port": free_port()}) + "\n")
-        process.stdin.flush()
-        return json.loads(process.stdout.readline())
-
-    yield launched
-    process.stdin.close()
-    process.wait(timeout=30)
-    process.stdout.close()
+    with launcher(tmp_path_factory.mktemp("two-process-cache")) as launched:
+        yield launched
 
 
 @pytest.fixture(scope="module")
@@ -64,12 +30,8 @@ def runs(launch, tmp_path_factory):
     place = tmp_path_factory.mktemp("two-process-runs")
     assert launch(place / "one", world=1) == [0]
     assert launch(place / "two", world=2) == [0, 0]
-    assert launch(place / "parts", world=2, parts=2) == [0, 0]
+    assert launch(place / "parts", world=2, settings={"parts": 2}) == [0, 0]
     return place
-
-
-def steps(folder, task):
-    return pq.read_table(folder / "steps" / f"{task}.parquet")
 
 
 def gathered(place, name, rank):
@@ -97,6 +59,15 @@ def test_every_step_is_gathered_once_and_rehearsed_frames_are_shared_out(runs):
         assert [row[0] for row in rows] == ["reach", "reach", "push", "push"]
         for rank in range(2):
             assert rows[rank::2] in slices[rank]
+
+
+def test_virtual_steps_score_the_same_in_two_processes(launch, tmp_path):
+    """Noise belongs to a row's place in the global batch, in a virtual step too."""
+    mir = {"method": "mir"}
+    assert launch(tmp_path / "one", world=1, settings=mir) == [0]
+    assert launch(tmp_path / "two", world=2, settings=mir) == [0, 0]
+    one, two = (steps(tmp_path / name, TASKS[1]) for name in ("one", "two"))
+    assert two.drop(["loss"]).equals(one.drop(["loss"]))
 
 
 def test_a_run_in_two_processes_that_is_killed_goes_on_to_the_same_bits(launch, runs, tmp_path):

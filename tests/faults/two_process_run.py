@@ -22,13 +22,14 @@ from phaser.experiments.run import Evaluation, Run
 from phaser.memory.budget import Budget
 from phaser.methods.table import METHODS
 from phaser.policies.lora import Lora
+from phaser.policies.parts.compute import Compute
 from phaser.policies.parts.scaling import Scaling
 from phaser.policies.qwen_gr00t.settings import QwenGr00t
 from phaser.training.fit import Fit
 from phaser.training.frames import FrameTable
 
 
-def backbone_run(cache, method, parts):
+def backbone_run(cache, method="phaser", parts=1, keep_moments=False, precision="float32"):
     """Flow matching, so that noise has to belong to a row's place in the global batch."""
     return Run(
         suite=MadeUpSuite(task_list=("reach", "push"), cache=cache),
@@ -40,6 +41,7 @@ def backbone_run(cache, method, parts):
             lora=Lora(rank=4, alpha=8),
             head_dropout=0.0,
             noise_repeats=2,
+            compute=Compute(precision=precision),
         ),
         fit=Fit(
             steps_per_task=6,
@@ -47,6 +49,7 @@ def backbone_run(cache, method, parts):
             checkpoint_every_steps=2,
             gradient_clip=1.0,
             gradient_accumulation=parts,
+            keep_moments=keep_moments,
             read_ahead=2,
         ),
         evaluation=Evaluation(rollouts_per_task=2, learnt_rollouts=1, earlier_rollouts=1),
@@ -77,7 +80,7 @@ def _child(order, rank, cache):
 
     files.reached = reached
     _watch_batches(seen)
-    run_cell(backbone_run(cache, order["method"], order.get("parts", 1)), folder)
+    run_cell(backbone_run(cache, **order.get("settings", {})), folder)
     Path(f"{folder}-{rank}.json").write_text(json.dumps(seen))
 
 
@@ -90,6 +93,12 @@ def _forked(order, rank, cache):
         meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(order["port"])}
         os.environ |= {"WORLD_SIZE": str(order["world"]), **meeting}
         os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank)}
+        if "zero" in order:
+            os.environ |= {
+                "ACCELERATE_USE_DEEPSPEED": "true",
+                "ACCELERATE_DEEPSPEED_ZERO_STAGE": str(order["zero"]),
+                "LOCAL_WORLD_SIZE": str(order["world"]),
+            }
     try:
         _child(order, rank, cache)
         status = 0
@@ -112,5 +121,10 @@ def _obey(order, cache):
 
 if __name__ == "__main__":
     forget_the_commit()
+    if "DS_ACCELERATOR" in os.environ:
+        import deepspeed
+
+        # It would compile a faster way between processes of one machine.
+        deepspeed.ops.__compatible_ops__.clear()
     for line in sys.stdin:
         print(json.dumps(_obey(json.loads(line), Path(sys.argv[1]))), flush=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from phaser.cli.arguments import (
@@ -58,6 +59,9 @@ def execute(arguments: Sequence[str]) -> int:
     if not name:
         raise BadInput("grid: name a preset first, such as metaworld-10; see phaser presets")
     start = with_kinds(preset(name), chosen)
+    if chosen.phases is not None:
+        # They take the place of the preset's, which may know other tasks than flags choose.
+        start = replace(start, phases=())
     base = overridden(start, rest, verb="grid", flags=parser.flags(), hidden=HIDDEN)
     if chosen.phases is not None:
         base = base.with_phases(chosen.phases)

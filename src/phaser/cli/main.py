@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 import signal
 import sys
+import time
 from collections.abc import Sequence
 
 from phaser import __version__
 from phaser.cli.streams import full_device, use_forgiving_streams
 from phaser.core.errors import PhaserError, UnknownName
+from phaser.core.processes import number_beside
 
 VERBS = {
     "demo": ("phaser.cli.demo", "learn ten robot tasks in a row with three methods and compare"),
@@ -34,6 +36,8 @@ GO_ON = ("demo", "run", "grid", "record", "libero")
 """Verbs that take up unfinished work; they also outlive the terminal they were started in."""
 
 USER_ERROR, INTERRUPTED = 2, 130
+FIRST_SPEAKS_S = 15.0
+"""How long another process leaves it to the first to say what is wrong."""
 EXTRAS = {
     **dict.fromkeys(("accelerate", "cattrs", "tyro"), "train"),
     **dict.fromkeys(("safetensors", "tokenizers"), "encoders"),
@@ -66,21 +70,34 @@ def execute(arguments: Sequence[str]) -> int:
     try:
         return _dispatch(list(arguments))
     except PhaserError as error:
-        print(f"phaser: {' '.join(str(error).split())}", file=sys.stderr)
+        _say(" ".join(str(error).split()))
         return error.exit_code
     except ModuleNotFoundError as error:
         if (root := (error.name or "").partition(".")[0]) not in EXTRAS:
             raise
-        print(
-            f"phaser: this needs {root}, which is not installed; run: "
-            f"pip install 'phaser-vla[{EXTRAS[root]}]'",
-            file=sys.stderr,
+        _say(
+            f"this needs {root}, which is not installed; run: "
+            f"pip install 'phaser-vla[{EXTRAS[root]}]'"
         )
         return USER_ERROR
     except KeyboardInterrupt:
         goes_on = "; the same command goes on from here" if arguments[0] in GO_ON else ""
-        print(f"phaser: interrupted{goes_on}", file=sys.stderr)
+        if number_beside() is None:
+            print(f"phaser: interrupted{goes_on}", file=sys.stderr)
         return INTERRUPTED
+
+
+def _say(line: str) -> None:
+    """Say what a user can mend, once for all processes of a run.
+
+    A launcher ends all processes as soon as one has failed. So the others wait until the first has
+    said what all have met; what it does not meet, they say themselves.
+    """
+    if (number := number_beside()) is None:
+        print(f"phaser: {line}", file=sys.stderr)
+        return
+    time.sleep(FIRST_SPEAKS_S)
+    print(f"phaser: process {number}: {line}", file=sys.stderr)
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from phaser.cli.recordings import require_suite
 from phaser.cli.settings import overridden, settings_help
 from phaser.core.errors import BadInput
 from phaser.core.processes import is_first_process
+from phaser.core.sharding import check_launcher
 from phaser.evaluation.simulators import Simulators, available_cores
 from phaser.experiments.compatibility import other_commit
 from phaser.experiments.finished import is_finished
@@ -62,6 +64,7 @@ def execute(arguments: Sequence[str]) -> int:
     run = overridden(start(name, chosen), rest, verb="run", flags=parser.flags())
     if chosen.phases is not None:
         run = run.with_phases(chosen.phases)
+    check_launcher(run.method.name, reads_gradient=run.method.reads_gradient)
     out = settings_folder(chosen.out, run.preset, run.name)
     if not is_first_process():
         return _beside(run, out, chosen.simulators)
@@ -131,6 +134,9 @@ def start(name: str, chosen: Namespace) -> Run:
     run = preset(name) if name else Run()
     if chosen.from_file is not None:
         run = _with_file(run, chosen.from_file)
+    if chosen.phases is not None:
+        # They take the place of the preset's, which may know other tasks than flags choose.
+        run = replace(run, phases=())
     if chosen.method is not None:
         run = run.with_method(method(chosen.method))
     run = with_kinds(run, chosen)

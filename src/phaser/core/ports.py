@@ -261,6 +261,11 @@ class Draw(Protocol):
         """True for a rule that asks the policy for the outcome of a virtual step."""
         return False
 
+    @property
+    def reads_gradient(self) -> bool:
+        """True for a rule that reads the gradient which a step left in the weights."""
+        return False
+
     def for_task(self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe) -> Sampler:
         """The sampler of the task that begins.
 

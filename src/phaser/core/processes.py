@@ -20,6 +20,12 @@ def is_first_process() -> bool:
     return _number("RANK", 0) == 0
 
 
+def number_beside() -> int | None:
+    """The number of this process beside the first; None in the first, and without a launcher."""
+    number = os.environ.get("RANK", "")
+    return int(number) if number.isdecimal() and int(number) > 0 and num_processes() > 1 else None
+
+
 def require_one_process(verb: str) -> None:
     """Refuse a verb that starts processes of its own."""
     if (count := num_processes()) > 1:

@@ -17,6 +17,7 @@ from phaser.core.demonstration import Task
 from phaser.core.locks import exclusive
 from phaser.core.memory import Memory, PreparedTask
 from phaser.core.processes import is_first_process
+from phaser.core.sharding import check_launcher
 from phaser.core.streams import Streams
 from phaser.evaluation.matrix import JOINT_ROW
 from phaser.evaluation.rollouts import Episode
@@ -284,6 +285,7 @@ def run_cell(
 
     Without simulators that are kept for several cells it has one of its own.
     """
+    check_launcher(run.method.name, reads_gradient=run.method.reads_gradient)
     with ExitStack() as stack:
         if is_first_process():
             stack.enter_context(exclusive(folder / ".lock", what="run folder"))

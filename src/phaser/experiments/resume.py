@@ -56,13 +56,13 @@ class Checkpoints:
         )
         return self.steps
 
-    def save(self, policy: Policy, optimizer: Moments, steps: Steps) -> None:
+    def save(self, policy: Policy, moments: Mapping[str, Tensor], steps: Steps) -> None:
         self.steps = steps
         reached = replace(self.position, step=len(steps))
         if not self._writes:
             self.position = reached
             return
-        written = write_state(self._state(reached), policy, optimizer, steps)
+        written = write_state(self._state(reached), policy, moments, steps)
         self._commit(replace(reached, state_sha256=written))
 
     def load_start(self, weights: Path, policy: Policy) -> None:

@@ -52,6 +52,11 @@ class Method:
         return any(rules)
 
     @property
+    def reads_gradient(self) -> bool:
+        """True for a method that reads the gradient in the weights, which DeepSpeed frees."""
+        return self.draw.reads_gradient or self.penalty.reads_gradient
+
+    @property
     def asks(self) -> dict[str, str]:
         """Optional methods of the policy that the rules need, each with the name of a rule."""
         return {

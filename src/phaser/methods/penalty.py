@@ -87,6 +87,11 @@ class PenaltyRule(Protocol):
         """True where a step's batch cannot pass in parts (`fit.gradient_accumulation`)."""
         return False
 
+    @property
+    def reads_gradient(self) -> bool:
+        """True where the rule reads or changes the gradient that a pass left in the weights."""
+        return False
+
     def for_task(self, policy: TrainablePolicy, state: RuleState) -> Penalty:
         """The penalty under which the next task is learnt."""
         ...

@@ -33,6 +33,10 @@ class Projected(PenaltyRule):
         """The gradient is projected as a whole."""
         return True
 
+    @property
+    def reads_gradient(self) -> bool:
+        return True
+
     def for_task(self, policy: TrainablePolicy, state: RuleState) -> Penalty:
         return _Projecting(weights=tuple(trained_weights(policy).values()))
 

@@ -63,6 +63,10 @@ class MaxInterference(Draw):
     def needs_gradient(self) -> bool:
         return True
 
+    @property
+    def reads_gradient(self) -> bool:
+        return self.variant == "snapshot"
+
     def for_task(
         self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe
     ) -> InterferenceSampler:

@@ -99,13 +99,15 @@ class Checkpointer(Protocol):
         """Put both back to where the last save left them; returns the steps done until then."""
         ...
 
-    def save(self, policy: Policy, optimizer: Moments, steps: Steps) -> None: ...
+    def save(self, policy: Policy, moments: Mapping[str, Tensor], steps: Steps) -> None:
+        """Save all of it; every process calls this, with the whole optimiser's moments."""
+        ...
 
 
-def write_state(path: Path, policy: Policy, optimizer: Moments, steps: Steps) -> str:
+def write_state(path: Path, policy: Policy, moments: Mapping[str, Tensor], steps: Steps) -> str:
     """All of it in one file; returns the SHA-256 that `read_state` will ask for."""
     tensors = {f"weights/{name}": value for name, value in policy.trained_state().items()}
-    tensors |= {f"moments/{name}": value for name, value in take_moments(optimizer).items()}
+    tensors |= {f"moments/{name}": value for name, value in moments.items()}
     tensors["steps"] = _packed(steps.table(""))
     if len(steps.measured):
         asked, answers = steps.measured.arrays()

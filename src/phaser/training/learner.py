@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
 from accelerate import Accelerator
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from phaser.core.demonstration import FrameRef
 from phaser.core.memory import PreparedTask
@@ -24,7 +24,8 @@ from phaser.methods.evaluating import evaluating
 from phaser.methods.no_penalty import NoPenalty
 from phaser.methods.penalty import Penalty, TrainingStep
 from phaser.training.ahead import made_ahead
-from phaser.training.checkpoint import Checkpointer, Steps, put_moments, take_moments
+from phaser.training.checkpoint import Checkpointer, Steps, put_moments
+from phaser.training.engine import Engine, engine_for
 from phaser.training.fit import Fit
 from phaser.training.frames import FrameTable
 
@@ -126,35 +127,33 @@ class PolicyLearner:
         fit.check_split(self.accelerator.num_processes)
         optimizer = fit.optimizer(policy)
         put_moments(optimizer, moments)
-        wrapped, optimizer = self.accelerator.prepare(policy, optimizer)
-        wrapped.train()
         noise, checkpointer = self.streams.named("noise", name), self.checkpointer
         done = Steps() if checkpointer is None else checkpointer.restore(policy, optimizer)
         done = done.measured_by(sampler)
+        engine = engine_for(self.accelerator, policy, optimizer, fit)
+        engine.wrapped.train()
         # What a draw that asks the policy draws next depends on the step that is being made.
         ahead = 0 if sampler.measured is not None else fit.read_ahead
         make = partial(self._inputs, current, sampler, name)
         with made_ahead(make, range(len(done), steps), ahead=ahead) as inputs:
             for step, (refs, parts) in inputs:
-                fit.set_rate(optimizer, step, steps)
-                loss = self._gradient(wrapped, parts, penalty, Stream(noise.key + step))
-                if fit.gradient_clip is not None:
-                    self.accelerator.clip_grad_norm_(wrapped.parameters(), fit.gradient_clip)
-                optimizer.step()
+                fit.set_rate(engine.optimizer, step, steps)
+                loss = self._gradient(engine, parts, penalty, Stream(noise.key + step))
+                engine.step(fit.gradient_clip)
                 if fit.averages(step, steps):
                     done.average.add(policy)
                 if step + 1 < steps:
                     sampler.after_step(step)
-                optimizer.zero_grad(set_to_none=True)
+                engine.zero_grad()
                 done.add(loss, refs)
                 if self.progress is not None:
                     self.progress(step + 1, steps, done.losses[-1])
                 is_due = (step + 1) % fit.checkpoint_every_steps == 0 or step + 1 == steps
                 if checkpointer is not None and is_due:
-                    checkpointer.save(policy, optimizer, done)
+                    checkpointer.save(policy, engine.moments(), done)
         done.average.apply(policy)
-        left = take_moments(optimizer) if fit.keep_moments else NO_MOMENTS
-        self._let_go(wrapped, optimizer)
+        left = engine.moments() if fit.keep_moments else NO_MOMENTS
+        engine.let_go()
         tail = done.losses[-max(1, steps // 10) :]
         return Learnt(loss=sum(tail) / len(tail), moments=left)
 
@@ -168,38 +167,32 @@ class PolicyLearner:
         places, count = self.own(range(len(refs))), self.fit.gradient_accumulation
         parts = []
         for part in (places[first::count] for first in range(count)):
-            rows = [refs[place] for place in part]
-            samples = self.frames.samples(rows)
-            if len(rows) < len(refs):
-                where = np.array(part, np.int64)
-                samples = replace(samples, places=where, num_places=len(refs))
+            samples = self.samples_at(part, refs)
             parts.append(
                 _Part(
                     samples=samples,
                     batch=self.policy.batch(samples, augment=augment),
-                    rehearsed=[ref for ref in rows if ref.task not in now],
+                    rehearsed=[refs[place] for place in part if refs[place].task not in now],
                     is_rehearsing=refs[0].task not in now,
                 )
             )
         return refs, parts
 
     def _gradient(
-        self, wrapped: nn.Module, parts: Sequence[_Part], penalty: Penalty, noise: Stream
+        self, engine: Engine, parts: Sequence[_Part], penalty: Penalty, noise: Stream
     ) -> float:
         """Leave the gradient of a step in the weights; returns the mean loss of its batch."""
         accelerator, total = self.accelerator, 0.0
 
         def backward(loss: Tensor) -> None:
-            accelerator.backward(loss if len(parts) == 1 else loss / len(parts))
+            engine.backward(loss if len(parts) == 1 else loss / len(parts))
 
         for number, part in enumerate(parts, 1):
-            # All but the last part leave their gradient to this process alone.
-            apart = accelerator.no_sync(wrapped) if number < len(parts) else nullcontext()
-            with apart:
+            with engine.part(is_last=number == len(parts)):
                 loss = penalty.backward(
                     TrainingStep(
                         samples=part.samples,
-                        losses=wrapped(part.batch, noise),
+                        losses=engine.wrapped(part.batch, noise),
                         rehearsed=part.rehearsed,
                         is_rehearsing=part.is_rehearsing,
                         backward=backward,
@@ -211,12 +204,12 @@ class PolicyLearner:
             total += float(loss) / len(parts)
         return total
 
-    def _let_go(self, wrapped: nn.Module, optimizer: Any) -> None:
-        """Free what training a task needs and nothing later does."""
-        optimizer.state.clear()
-        if self.accelerator.num_processes > 1:
-            # The buckets of a reducer; this also collects garbage, a quarter second per task.
-            self.accelerator.free_memory(wrapped, optimizer)
+    def samples_at(self, places: Sequence[int], refs: Sequence[FrameRef]) -> Samples:
+        """Some rows of a global batch, which keep their places in it: noise belongs to those."""
+        samples = self.frames.samples([refs[place] for place in places])
+        if len(places) == len(refs):
+            return samples
+        return replace(samples, places=np.array(places, np.int64), num_places=len(refs))
 
     def own(self, rows: Sequence[Row]) -> list[Row]:
         """This process's part of what all processes have."""

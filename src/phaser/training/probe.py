@@ -66,12 +66,12 @@ class PolicyProbe:
             learner.streams.named("current", self.task),
             learner.fit.num_rehearsed,
         )
-        mine = learner.own(current)
+        mine = learner.own(range(len(current)))
         # A process without a share makes its pass all the same, for nothing: others would wait.
-        policy, rows = learner.policy, mine or current[:1]
+        policy, places = learner.policy, mine or [0]
         gradient = fresh_gradient(
             policy,
-            policy.batch(learner.frames.samples(rows)),
+            policy.batch(learner.samples_at(places, current)),
             self._noise("virtual step", step),
             out_of=len(current),
         )

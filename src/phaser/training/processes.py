@@ -1,8 +1,9 @@
 """The processes of one run, on Accelerate: as the user's launcher started them.
 
 The policy says where it computes, and Accelerate follows: a policy on the CPU is trained by gloo
-processes, one on a GPU by NCCL, with DistributedDataParallel in both. Only the first process
-writes; the others wait for it where they need what it wrote.
+processes, one on a GPU by NCCL, with DistributedDataParallel in both, or with DeepSpeed's ZeRO
+where the user's `accelerate config` says so. Only the first process writes; the others wait for it
+where they need what it wrote.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TypeVar
 
+import torch
 from accelerate import Accelerator
 from accelerate.utils import (
     DistributedType,
@@ -22,29 +24,46 @@ from accelerate.utils import (
 from phaser.core.errors import BadInput
 from phaser.core.policy import Policy
 from phaser.core.processes import num_processes
+from phaser.core.sharding import REMEDY, zero_stage
 
 LONGEST_WAIT = timedelta(days=7)
 """The others wait while the first process records or stores; torch gives up after minutes."""
-PARALLEL = (DistributedType.NO, DistributedType.MULTI_CPU, DistributedType.MULTI_GPU)
+PARALLEL = (
+    DistributedType.NO,
+    DistributedType.MULTI_CPU,
+    DistributedType.MULTI_GPU,
+    DistributedType.DEEPSPEED,
+)
 
 Item = TypeVar("Item")
 
 
 def accelerator_for(policy: Policy) -> Accelerator:
     """The Accelerator of this process, on the device where the policy already is."""
+    on_cpu = all(weight.device.type == "cpu" for _, weight in policy.named_parameters())
+    sharded = zero_stage() is not None
+    if sharded and on_cpu and torch.cuda.is_available():
+        raise BadInput(
+            "DeepSpeed would train on this machine's GPUs, but the policy is on the CPU; hide the "
+            "GPUs (CUDA_VISIBLE_DEVICES=) or leave policy.compute.device at auto"
+        )
     made = Accelerator(
-        cpu=all(weight.device.type == "cpu" for _, weight in policy.named_parameters()),
+        # Accelerate would leave DeepSpeed out on a CPU without a word.
+        cpu=on_cpu and not sharded,
         device_placement=False,
         # Both have one place, the settings of a run: a launcher's own would count twice.
         mixed_precision="no",
         gradient_accumulation_plugin=GradientAccumulationPlugin(num_steps=1),
-        kwargs_handlers=[InitProcessGroupKwargs(timeout=LONGEST_WAIT)],
+        kwargs_handlers=[
+            InitProcessGroupKwargs(
+                backend="gloo" if sharded and on_cpu else None, timeout=LONGEST_WAIT
+            )
+        ],
     )
     if made.distributed_type not in PARALLEL:
         raise BadInput(
-            f"accelerate is configured for {made.distributed_type.value}; expected one process or "
-            "multi-GPU (DDP), which holds a frozen base in bfloat16 once per GPU: run "
-            "`accelerate config` again, and `phaser plan` for what fits"
+            f"accelerate is configured for {made.distributed_type.value}; expected one process, "
+            f"multi-GPU (DDP) or DeepSpeed ZeRO stage 1 or 2: {REMEDY}"
         )
     if made.num_processes != num_processes():
         raise BadInput(
