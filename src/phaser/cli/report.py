@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from phaser.cli.arguments import Parser, add_budget_tolerance
-from phaser.cli.output import finished_folders, require_writable, show, write_pages
+from phaser.cli.output import finished_folders, show, write_pages
+from phaser.core.files import require_writable
 from phaser.report.tables import as_markdown
 
 
