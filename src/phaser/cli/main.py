@@ -18,6 +18,7 @@ VERBS = {
     "report": ("phaser.cli.report", "compare finished runs: a table and report.html"),
     "record": ("phaser.cli.record", "record and encode demonstrations in advance"),
     "segment": ("phaser.cli.segment", "cut demonstrations from anywhere into named phases"),
+    "annotate": ("phaser.cli.annotate", "mark phases in a browser, from Auto-PC's candidates on"),
     "phases": ("phaser.cli.phases", "measure phases: their lengths, and how two annotations agree"),
     "memory": ("phaser.cli.memory", "show, verify, forget, repair and export a replay memory"),
     "libero": ("phaser.cli.libero", "fetch LIBERO's assets and published demonstrations"),
