@@ -39,7 +39,7 @@ def stages_of(
         return before
     typical = touched[_typical(touched)]
     names = typical.names
-    if any(one.state == "verified" or "human" in one.sources for one in touched.values()):
+    if any(one.state == "verified" or one.edited for one in touched.values()):
         source = HUMAN if before is None or before.source.startswith("auto-pc") else before.source
     else:
         source = before.source if before else SIGNAL
@@ -69,6 +69,7 @@ def _marks_of(one: EpisodeStages, stages: TaskStages) -> Marks:
         sources=one.sources or ("human" if by_people else "event",) * len(one.boundaries),
         names=one.phases or stages.names,
         state=state,
+        edited="human" in one.sources,
     )
 
 

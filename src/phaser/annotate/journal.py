@@ -77,9 +77,9 @@ class Journal:
                 os.fsync(stream.fileno())
             remark = f"{path}: the last change was not written whole and is left out"
         lines = whole.splitlines()
-        head = parsed_json(lines[0], f"{path}, line 1") if lines else None
-        known = isinstance(head, dict) and head.get("format") == FORMAT
-        if not known or head.get("version") != VERSION or "base" not in head:
+        head = parsed_json(lines[0], f"{path}, line 1") if lines else {}
+        about = {"format": FORMAT, "version": VERSION}
+        if not isinstance(head, dict) or "base" not in head or not about.items() <= head.items():
             raise BrokenFile(
                 f"{path} is no journal of this version; move it away to begin a new one"
             )

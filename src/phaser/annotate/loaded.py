@@ -15,7 +15,7 @@ from phaser.phases.annotated import Annotated, Annotation
 from phaser.phases.autopc import AutoPC
 from phaser.phases.signals import gripper_levels, scaled_motion, signals
 from phaser.phases.stages import TaskStages
-from phaser.phases.transfer import Placed
+from phaser.phases.transfer import Placed, Source
 from phaser.phases.verify import find_phases
 
 NEAR = 2
@@ -80,13 +80,14 @@ class LoadedTask:
     def proposed(self, before: TaskStages | None) -> EpisodeMarks:
         """Phases of all demonstrations: by the ratios that the file has, else Auto-PC's."""
         demos = list(self.demos.values())
+        sources: Sequence[tuple[Source, ...]]
         if before is not None:
             annotation = Annotation(task=self.task.name, phases=before.phases)
             cuts = Annotated(annotation=annotation, segmenter=self.auto).segment(demos)
-            sources = tuple(("ratio",) * len(one.boundaries) for one in cuts)
+            sources = [("ratio",) * len(one.boundaries) for one in cuts]
         else:
             phases = find_phases(demos, instruction=self.task.instruction, auto=self.auto)
-            cuts, sources = phases.segmentations, phases.boundary_sources  # type: ignore[assignment]
+            cuts, sources = phases.segmentations, phases.boundary_sources
         return {
             demo.index: Marks(
                 num_frames=demo.num_frames,
@@ -139,7 +140,7 @@ class LoadedTask:
 
 
 def _untouched_by_people(marks: Marks | None) -> bool:
-    return marks is None or (marks.state != "verified" and "human" not in marks.sources)
+    return marks is None or (marks.state != "verified" and not marks.edited)
 
 
 def _rounded(values: np.ndarray | None, demo: Demo) -> list[float]:

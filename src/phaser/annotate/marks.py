@@ -30,6 +30,8 @@ class Marks:
     names: tuple[str, ...] = ()
     """One more than there are boundaries; none while nobody touched the demonstration."""
     state: Progress = "untouched"
+    edited: bool = False
+    """Whether a person changed anything; phases carried from elsewhere never overwrite that."""
 
     def __post_init__(self) -> None:
         if (self.state == "untouched") != (not self.names):
@@ -64,6 +66,7 @@ class Marks:
             boundaries=_inserted(self.boundaries, at, step),
             sources=_inserted(self.sources, at, "human"),
             names=_inserted(names, at + 1, new),
+            edited=True,
             state="candidate" if self.state == "untouched" else self.state,
         )
 
@@ -78,6 +81,7 @@ class Marks:
             boundaries=(*self.boundaries[:at], *self.boundaries[after:]),
             sources=(*self.sources[:at], *self.sources[after:]),
             names=(*self.names[: at + 1], *self.names[after + 1 :]),
+            edited=True,
         )
 
     def moved(self, step: int, to: int) -> Marks:
@@ -93,6 +97,7 @@ class Marks:
             self,
             boundaries=(*self.boundaries[:at], to, *self.boundaries[at + 1 :]),
             sources=(*self.sources[:at], "human", *self.sources[at + 1 :]),
+            edited=True,
         )
 
     def nudged(self, step: int, by: int) -> Marks:
@@ -122,6 +127,7 @@ class Marks:
         return replace(
             self,
             names=(*names[:phase], name, *names[phase + 1 :]),
+            edited=True,
             state="candidate" if self.state == "untouched" else self.state,
         )
 
@@ -152,12 +158,13 @@ def marks_to_json(marks: Marks) -> dict[str, Any]:
         "sources": list(marks.sources),
         "names": list(marks.names),
         "state": marks.state,
+        "edited": marks.edited,
     }
 
 
 def marks_from_json(value: Any, where: str) -> Marks:
     """Marks out of a journal; whatever is wrong with them is a broken file."""
-    keys = ("num_frames", "boundaries", "sources", "names", "state")
+    keys = ("num_frames", "boundaries", "sources", "names", "state", "edited")
     if not isinstance(value, dict) or sorted(value) != sorted(keys):
         raise BrokenFile(f"{where}: marks {str(value)[:80]}; expected {', '.join(keys)}")
     lists = [value[name] for name in ("boundaries", "sources", "names")]
@@ -168,6 +175,7 @@ def marks_from_json(value: Any, where: str) -> Marks:
             all(one in get_args(Source) for one in value["sources"]),
             all(isinstance(one, str) for one in value["names"]),
             value["state"] in get_args(Progress),
+            isinstance(value["edited"], bool),
         )
     ):
         raise BrokenFile(f"{where}: marks {str(value)[:80]} are of the wrong types")
@@ -178,6 +186,7 @@ def marks_from_json(value: Any, where: str) -> Marks:
             sources=tuple(value["sources"]),
             names=tuple(value["names"]),
             state=value["state"],
+            edited=value["edited"],
         )
     except BrokenFile:
         raise

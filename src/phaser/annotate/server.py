@@ -28,7 +28,7 @@ def serve(service: Service, *, port: int, ready: Callable[[str], None]) -> None:
     with _bound(port) as listening:
         port = listening.getsockname()[1]
         token = secrets.token_urlsafe(24)
-        app = Guard(make_app(service), token=token, port=port)  # type: ignore[arg-type]
+        app = Guard(make_app(service), token=token, port=port)
         config = uvicorn.Config(
             app,
             log_level="error",

@@ -25,6 +25,7 @@ export class Player {
   constructor({ cameras, strip, onFrame }) {
     Object.assign(this, { cameras, strip, onFrame });
     this.frame = 0; this.playing = false; this.slow = false; this.span = null; this.updates = 0;
+    this.size = [128, 128];
   }
 
   show(task, episode) {
@@ -34,6 +35,8 @@ export class Player {
     this.canvases = episode.cameras.map((name) => {
       const figure = document.createElement("figure");
       const canvas = document.createElement("canvas");
+      // Until its first picture comes it has the size of the one before, so that nothing jumps.
+      [canvas.width, canvas.height] = this.size;
       canvas.setAttribute("role", "img");
       canvas.setAttribute("aria-label", `camera ${name}`);
       const caption = document.createElement("figcaption");
@@ -73,7 +76,9 @@ export class Player {
       const paint = (picture) => {
         if (!picture || this.frame !== frame || this.episode !== episode) return;
         const [x, y, width, height] = this.place(picture, frame);
-        if (canvas.width !== width) { canvas.width = width; canvas.height = height; }
+        if (canvas.width !== width || canvas.height !== height) {
+          this.size = [canvas.width, canvas.height] = [width, height];
+        }
         canvas.getContext("2d").drawImage(picture, x, y, width, height, 0, 0, width, height);
         canvas.dataset.frame = frame;
         this.updates += 1;

@@ -124,7 +124,7 @@ export class Timeline {
   }
 
   at(frame) {
-    this.head.style.transform = `translateX(${(frame / this.episode.num_frames) * this.area.clientWidth}px)`;
+    this.head.style.left = this.percent(frame);
     const edges = [0, ...(this.line?.boundaries ?? [])];
     const phase = edges.filter((step) => step <= frame).length - 1;
     [...this.phases.children].forEach((block, at) => {
