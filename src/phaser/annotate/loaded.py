@@ -84,7 +84,8 @@ class LoadedTask:
         if before is not None:
             annotation = Annotation(task=self.task.name, phases=before.phases)
             cuts = Annotated(annotation=annotation, segmenter=self.auto).segment(demos)
-            sources = [("ratio",) * len(one.boundaries) for one in cuts]
+            ratio: Source = "ratio"
+            sources = [(ratio,) * len(one.boundaries) for one in cuts]
         else:
             phases = find_phases(demos, instruction=self.task.instruction, auto=self.auto)
             cuts, sources = phases.segmentations, phases.boundary_sources
