@@ -246,7 +246,7 @@ def test_file_names_differ_whatever_the_tasks_are_called() -> None:
     "program",
     [
         "main.execute(['segment', {cups!r}, '--layout', 'libero', '--out', {out!r}])",
-        "from phaser.cli.simulated_sources import named, simulated_tasks; "
+        "from phaser.suites.simulated_sources import named, simulated_tasks; "
         "simulated_tasks(named(['reach']))",
     ],
 )

@@ -84,3 +84,21 @@ def test_two_names_alike_are_never_guessed_between(tmp_path):
     write_stage_info(tmp_path / "s.json", {"Li-ft": lift, "LIFT": lift})
     with pytest.raises(UnknownName):
         annotations_of(tmp_path / "s.json", [Task(name="lift", instruction="lift the cube")])
+
+
+def test_a_demonstration_that_lacks_a_phase_or_repeats_one_keeps_its_own_phases():
+    own = (
+        EpisodeStages(episode=0, num_frames=32, boundaries=(12, 18)),
+        EpisodeStages(
+            episode=1, num_frames=32, boundaries=(9, 20, 25), phases=("b", "grasp_it", "b", "c")
+        ),
+        EpisodeStages(episode=2, num_frames=64, boundaries=(), phases=("reach_it",)),
+    )
+    other = scripted_demo((12, 6, 14), index=3)
+    annotated = Annotated(annotation=replace(ANNOTATION, episodes=own))
+    found = annotated.segment([*DEMOS, other])
+    assert [one.boundaries for one in found[:3]] == [(12, 18), (9, 20, 25), ()]
+    assert found[1].labels == ("b", "grasp_it", "b", "c")
+    assert found[2].labels == ("reach_it",)
+    assert found[3].labels == ANNOTATION.names
+    assert annotated.max_phases == 5

@@ -10,6 +10,7 @@ from phaser.core.errors import BadInput, BrokenFile, UnknownName
 from phaser.phases.nonuniformity import nonuniformity
 from phaser.phases.shipped import read_stages
 from phaser.phases.stage_info import (
+    Annotator,
     EpisodeStages,
     RatioPhase,
     TaskStages,
@@ -29,7 +30,7 @@ def complaints(value, schema, where="$"):
     """What a JSON Schema validator would say, for the words that this schema uses."""
     if not isinstance(value, KINDS[schema["type"]]):
         return [f"{where} is no {schema['type']}"]
-    found = []
+    found = [f"{where} is another word"] * ("enum" in schema and value not in schema["enum"])
     if isinstance(value, dict):
         known = schema.get("properties", {})
         more = schema["additionalProperties"]
@@ -91,9 +92,20 @@ def test_an_unknown_annotation_names_those_that_exist(tmp_path):
 
 def test_what_is_shipped_and_what_is_written_follow_the_published_schema(tmp_path):
     path = tmp_path / "stage_info.json"
-    episodes = (EpisodeStages(episode=0, num_frames=9, boundaries=(4,)),)
+    episodes = (
+        EpisodeStages(episode=0, num_frames=9, boundaries=(4,)),
+        EpisodeStages(
+            episode=1, num_frames=9, boundaries=(), sources=(), phases=("b",), state="verified"
+        ),
+        EpisodeStages(episode=2, num_frames=9, boundaries=(3,), sources=("model",)),
+    )
     full = TaskStages(
-        instruction="", phases=HALVES, source="x", flag="not verified: y", episodes=episodes
+        instruction="",
+        phases=HALVES,
+        source="x",
+        flag="not verified: y",
+        episodes=episodes,
+        annotated=Annotator(who="ada", when="2026-11-17T12:00:00+00:00", seconds=3.5),
     )
     write_stage_info(path, {"full": full, **read_stages("libero-goal")})
     assert complaints(json.loads(path.read_text()), SCHEMA) == []
@@ -111,13 +123,15 @@ def test_what_is_shipped_and_what_is_written_follow_the_published_schema(tmp_pat
         {"phases": []},
         {"phases": [{"name": "a", "start_ratio": 0, "end_ratio": 1.5}]},
         {"more": 1},
+        {"annotated": {"who": "ada"}},
+        {"episodes": [{"episode": 0, "num_frames": 9, "boundaries": [4], "state": "done"}]},
     ],
 )
 def test_what_the_schema_refuses_the_reader_refuses(tmp_path, change):
     path = tmp_path / "stage_info.json"
     write_stage_info(path, {"a": TaskStages(instruction="", phases=HALVES, source="x")})
     content = json.loads(path.read_text())
-    content["a"] |= change
+    content["tasks"]["a"] |= change
     path.write_text(json.dumps(content))
     assert complaints(content, SCHEMA)
     with pytest.raises(BrokenFile, match=r"stage_info\.json"):
@@ -136,7 +150,7 @@ def test_steps_that_do_not_cut_the_episode_into_the_phases_are_refused(tmp_path,
     path = tmp_path / "stage_info.json"
     write_stage_info(path, {"a": TaskStages(instruction="", phases=HALVES, source="x")})
     content = json.loads(path.read_text())
-    content["a"]["episodes"] = episodes
+    content["tasks"]["a"]["episodes"] = episodes
     path.write_text(json.dumps(content))
     with pytest.raises(BrokenFile, match="task 'a'"):
         read_stage_info(path)

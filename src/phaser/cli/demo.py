@@ -8,8 +8,9 @@ from pathlib import Path
 
 from phaser.cli.arguments import Parser, processes
 from phaser.cli.grid import run_cells
-from phaser.cli.output import require_writable, show, write_pages
+from phaser.cli.output import show, write_pages
 from phaser.cli.recordings import require_suite
+from phaser.core.files import require_writable
 from phaser.core.processes import require_one_process
 from phaser.experiments.axes import Axes
 from phaser.experiments.presets import preset

@@ -13,8 +13,9 @@ import numpy as np
 import phaser_vla
 from phaser.cli.arguments import Parser
 from phaser.cli.main import USER_ERROR
-from phaser.cli.output import print_json, require_writable
+from phaser.cli.output import print_json
 from phaser.core.errors import MissingDependency, PhaserError, UnknownName
+from phaser.core.files import require_writable
 from phaser.core.folders import CACHE_VARIABLE, cache_folder
 from phaser.experiments.versions import versions
 from phaser.suites.checks import Check, checked, in_child

@@ -21,6 +21,7 @@ VERBS = {
     "power": ("phaser.cli.power", "how many streams and rollouts would find a gap, from a pilot"),
     "record": ("phaser.cli.record", "record and encode demonstrations in advance"),
     "segment": ("phaser.cli.segment", "cut demonstrations from anywhere into named phases"),
+    "annotate": ("phaser.cli.annotate", "mark phases in a browser, from Auto-PC's candidates on"),
     "phases": ("phaser.cli.phases", "measure phases: their lengths, and how two annotations agree"),
     "memory": ("phaser.cli.memory", "show, verify, forget, repair and export a replay memory"),
     "libero": ("phaser.cli.libero", "fetch LIBERO's assets and published demonstrations"),

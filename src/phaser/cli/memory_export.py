@@ -20,9 +20,10 @@ import numpy as np
 
 from phaser.cli.arguments import Parser, positive
 from phaser.cli.memory_leaves import image_names, leaves_of, named, numbers_of, picture_of
-from phaser.cli.output import print_json, require_writable
+from phaser.cli.output import print_json
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput, UnknownName
+from phaser.core.files import require_writable
 from phaser.core.memory import Bucket
 from phaser.core.segmentation import Segmentation
 from phaser.demos.lerobot_layout import CAMERA_PREFIX, Shapes

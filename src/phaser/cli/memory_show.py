@@ -8,10 +8,10 @@ from typing import Any
 
 from phaser.cli.arguments import Parser, positive
 from phaser.cli.memory_leaves import image_names, leaves_of, picture_of
-from phaser.cli.output import print_json, require_writable
+from phaser.cli.output import print_json
 from phaser.cli.text_table import columns, counted, file_size, printable
 from phaser.core.errors import BadInput, UnknownName
-from phaser.core.files import write_text
+from phaser.core.files import require_writable, write_text
 from phaser.core.memory import Bucket
 from phaser.memory.store import Store
 from phaser.memory.stored_task import StoredTask

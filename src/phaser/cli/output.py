@@ -1,33 +1,19 @@
-"""Folders that can be written, JSON on standard output, and the pages of finished cells."""
+"""JSON on standard output, and the pages of finished cells."""
 
 from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phaser.cli.streams import is_utf8
-from phaser.core.errors import CannotWrite
 
 if TYPE_CHECKING:
     from phaser.report.curve import Curve
     from phaser.report.summary import Summary
-
-
-def require_writable(folder: Path) -> None:
-    """Fail before hours of work, not after them."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise CannotWrite(
-            f"cannot write into {folder}: {error.strerror}; free space or choose another folder"
-        ) from error
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,9 +10,9 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children
 from types import TracebackType
 
-from phaser.cli.output import require_writable
 from phaser.core.demonstration import Task
 from phaser.core.errors import PhaserError
+from phaser.core.files import require_writable
 from phaser.experiments.run import Run
 
 

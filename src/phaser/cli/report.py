@@ -7,8 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from phaser.cli.arguments import Parser, add_budget_tolerance, points_given
-from phaser.cli.output import print_json, require_writable, show, write_pages
+from phaser.cli.output import print_json, show, write_pages
 from phaser.cli.text_table import counted
+from phaser.core.files import require_writable
 from phaser.report import curve_tables
 from phaser.report.runs import finished_folders
 from phaser.report.tables import as_markdown

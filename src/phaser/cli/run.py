@@ -26,10 +26,11 @@ from phaser.cli.execution import (
     watched,
 )
 from phaser.cli.kinds import with_kinds
-from phaser.cli.output import require_writable, show, write_pages
+from phaser.cli.output import show, write_pages
 from phaser.cli.recordings import require_suite
 from phaser.cli.settings import overridden, settings_help
 from phaser.core.errors import BadInput
+from phaser.core.files import require_writable
 from phaser.core.processes import is_first_process
 from phaser.core.sharding import check_launcher
 from phaser.evaluation.simulators import Simulators, available_cores

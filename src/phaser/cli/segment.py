@@ -6,27 +6,19 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from phaser.cli.arguments import Parser, whole_numbers
-from phaser.cli.output import require_writable
+from phaser.cli.arguments import Parser
+from phaser.cli.reading_flags import add_reading_flags, reading_from
 from phaser.cli.segment_output import Progress, Segmented, file_names, show
-from phaser.cli.segment_sources import (
-    OpenedSources,
-    ReadingFlags,
-    SourceTask,
-    closing_sign,
-    open_sources,
-)
 from phaser.cli.segment_verifier import add_verifier_flags, verifier_from
-from phaser.core.demonstration import ActionLayout, Demo
+from phaser.core.demonstration import Demo
 from phaser.core.errors import BadInput
-from phaser.core.files import write_text
-from phaser.demos.layouts import LAYOUTS
-from phaser.demos.turned import AS_STORED, TURNS
+from phaser.core.files import require_writable, write_text
+from phaser.demos.source_tasks import OpenedSources, SourceTask
 from phaser.phases.autopc import AutoPC
-from phaser.phases.signals import SignalRules
-from phaser.phases.stage_info import read_stage_info, write_stage_info
+from phaser.phases.stage_info import require_replaceable, write_stage_info
 from phaser.phases.verify import Verifier, find_phases
 from phaser.report.phase_plot import PhasePicture, phase_picture
+from phaser.suites.sources import open_sources
 
 USAGE = "phaser segment SOURCE [SOURCE …] --out stage_info.json [flags]"
 EPILOG = """\
@@ -42,10 +34,10 @@ file or a folder of them, or a LeRobot dataset (v2.0, v2.1, v3.0). For example
 
 def execute(arguments: Sequence[str]) -> int:
     chosen = _parser().parse(arguments)
-    flags, rules = _reading(chosen)
+    flags, rules = reading_from(chosen)
     auto = AutoPC(boundaries=chosen.boundaries, drop_idle=chosen.drop_idle, signals=rules)
     verifier = verifier_from(chosen)
-    _require_replaceable(chosen.out)
+    require_replaceable(chosen.out, flag="--out")
     opened = open_sources(chosen.sources, flags)
     require_writable(chosen.out.resolve().parent)
     if chosen.plot is not None:
@@ -124,43 +116,6 @@ def _require_camera(camera: str | None, demos: Sequence[Demo], source: SourceTas
             )
 
 
-def _reading(chosen: Namespace) -> tuple[ReadingFlags, SignalRules]:
-    """How files are read, and which way the gripper closes."""
-    layout: ActionLayout | str | None = chosen.layout
-    if chosen.motion:
-        if chosen.layout:
-            raise BadInput("--layout names all dimensions; leave out --motion and --gripper")
-        layout = ActionLayout(
-            motion=whole_numbers(chosen.motion, flag="--motion"),
-            gripper=whole_numbers(chosen.gripper or [], flag="--gripper"),
-            convention="absolute" if chosen.absolute else "delta",
-        )
-    elif chosen.gripper or chosen.absolute:
-        raise BadInput("--gripper and --absolute need --motion: name the arm's dimensions too")
-    flags = ReadingFlags(
-        layout=layout,
-        turn=chosen.turn,
-        state_keys=tuple(chosen.state_keys or ()),
-        instruction=chosen.instruction,
-    )
-    return flags, SignalRules(closing_sign=closing_sign(layout, chosen.gripper_closes))
-
-
-def _require_replaceable(out: Path) -> None:
-    """An annotation made by people, or another file altogether, is never overwritten."""
-    if not out.exists():
-        return
-    if not out.is_file():
-        raise BadInput(f"{out} is a folder; name a file with --out, such as {out}/stage_info.json")
-    by_hand = [
-        f"task {name!r} from {stages.source!r}"
-        for name, stages in read_stage_info(out).items()
-        if not stages.source.startswith("auto-pc")
-    ]
-    if by_hand:
-        raise BadInput(f"{out} holds {by_hand[0]}, which was not made here; choose another --out")
-
-
 def _parser() -> Parser:
     parser = Parser("segment", "Cut demonstrations into named phases.", usage=USAGE, epilog=EPILOG)
     parser.add_argument("sources", nargs="+", metavar="SOURCE", help="task, file or folder")
@@ -190,20 +145,6 @@ def _parser() -> Parser:
     parser.add_argument("--plot", type=Path, metavar="DIR", help="draw one SVG per task into it")
     parser.add_argument("--camera", metavar="NAME", help="for plots and models (default: first)")
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
-    files = parser.add_argument_group("files")
-    files.add_argument(
-        "--layout", choices=sorted(LAYOUTS), help="what the numbers of an action do, by name"
-    )
-    files.add_argument("--motion", nargs="+", metavar="D", help="dimensions that move the arm")
-    files.add_argument("--gripper", nargs="+", metavar="D", help="dimensions of the gripper")
-    files.add_argument(
-        "--gripper-closes", choices=("rising", "falling"), help="which way its number closes it"
-    )
-    files.add_argument("--absolute", action="store_true", help="actions are targets, not changes")
-    files.add_argument(
-        "--turn", choices=sorted(TURNS), default=AS_STORED, help="set images upright"
-    )
-    files.add_argument("--state-keys", nargs="+", metavar="KEY", help="HDF5: arrays of the state")
-    files.add_argument("--instruction", metavar="TEXT", help="HDF5: words the file does not have")
+    add_reading_flags(parser)
     add_verifier_flags(parser)
     return parser

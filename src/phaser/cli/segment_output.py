@@ -11,9 +11,9 @@ from statistics import median
 from typing import Any
 
 from phaser.cli.output import print_json
-from phaser.cli.segment_sources import SourceTask
 from phaser.cli.text_table import columns, printable
 from phaser.core.demonstration import Task
+from phaser.demos.source_tasks import SourceTask
 from phaser.phases.verify import TaskPhases
 from phaser.phases.vlm import Spending
 

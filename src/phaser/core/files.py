@@ -50,6 +50,18 @@ def writing(path: Path) -> Iterator[None]:
         ) from error
 
 
+def require_writable(folder: Path) -> None:
+    """Fail before hours of work, not after them."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise CannotWrite(
+            f"cannot write into {folder}: {error.strerror}; free space or choose another folder"
+        ) from error
+
+
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     """Let `write` fill a temporary file beside `path`, sync it, then rename it over `path`."""
     with writing(path):

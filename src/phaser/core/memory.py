@@ -11,7 +11,7 @@ from jaxtyping import Float, Int64
 from phaser.core.buckets import Bucket, BucketBlock, PhaseId, Prototype, merged
 from phaser.core.demonstration import Demo, Task
 from phaser.core.errors import BadInput
-from phaser.core.segmentation import Segmentation
+from phaser.core.segmentation import Segmentation, phase_names
 
 __all__ = [
     "Bucket",
@@ -86,7 +86,8 @@ class PreparedTask:
     demos: tuple[Demo, ...]
     """Its demonstrations, at least one."""
     segmentations: tuple[Segmentation, ...]
-    """The phases of each demonstration; labels are the same in all."""
+    """The phases of each demonstration. Phases of one name are one phase, in all demonstrations;
+    one of them may lack it or have it several times."""
     prototypes: tuple[Prototype, ...]
     """One per phase."""
     features: FrameFeatures | None = None
@@ -102,18 +103,13 @@ class PreparedTask:
                     f"{self.task.name!r} demo {demo.index}: {demo.num_frames} frames, "
                     f"segmentation of {segmentation.num_frames}"
                 )
-            if segmentation.labels != self.labels:
-                raise BadInput(
-                    f"{self.task.name!r} demo {demo.index}: phases {segmentation.labels}, "
-                    f"expected {self.labels}"
-                )
         if len(self.prototypes) != len(self.labels):
             raise BadInput(f"{len(self.labels)} phases but {len(self.prototypes)} prototypes")
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of the phases, in order."""
-        return self.segmentations[0].labels
+        return phase_names(self.segmentations)
 
     def phase_ids(self) -> tuple[PhaseId, ...]:
         """The phases of the task, in order."""

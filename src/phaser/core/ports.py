@@ -63,7 +63,7 @@ class Probe(Protocol):
 
 @runtime_checkable
 class Segmenter(Protocol):
-    """Cuts the demonstrations of one task into the same phases each."""
+    """Cuts the demonstrations of one task into phases that mean the same in all of them."""
 
     @property
     def max_phases(self) -> int | None:
@@ -71,7 +71,11 @@ class Segmenter(Protocol):
         return None
 
     def segment(self, demos: Sequence[Demo]) -> tuple[Segmentation, ...]:
-        """The phases of each demonstration of a task; labels must be the same in all."""
+        """The phases of each demonstration of a task, told apart by their labels.
+
+        A segmenter that finds phases gives the same labels in the same order to all; where people
+        say so, a demonstration may lack a phase or repeat one.
+        """
         ...
 
 
@@ -132,8 +136,7 @@ class Keep(Protocol):
     def candidates(self, task: PreparedTask) -> list[int]:
         """How many frames each phase offers, whether or not the rule may take any of it."""
         return [
-            sum(len(cut.phases[phase]) for cut in task.segmentations)
-            for phase in range(len(task.labels))
+            sum(len(cut.frames_of(label)) for cut in task.segmentations) for label in task.labels
         ]
 
     def most(self, task: PreparedTask) -> int:

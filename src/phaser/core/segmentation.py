@@ -75,9 +75,33 @@ class Segmentation:
         """Names of the phases, in order."""
         return tuple(phase.label for phase in self.phases)
 
+    def frames_of(self, label: str, *, stride: int = 1) -> list[int]:
+        """The frames of a phase, which may come several times, or not at all.
+
+        Args:
+            label: the name of the phase.
+            stride: take every so manieth frame, counted from where the phase begins each time.
+        """
+        return [
+            frame
+            for phase in self.phases
+            if phase.label == label
+            for frame in range(phase.start, phase.stop, stride)
+        ]
+
     def phase_at(self, frame: int) -> int:
         """Index of the phase that holds a frame."""
         for index, phase in enumerate(self.phases):
             if phase.start <= frame < phase.stop:
                 return index
         raise BrokenSegmentation(f"frame {frame} is outside [0, {self.num_frames})")
+
+
+def phase_names(segmentations: Sequence[Segmentation]) -> tuple[str, ...]:
+    """The phases of a task, each name once: as in the demonstration that has most of them.
+
+    What that one lacks comes after, in the order in which it is met.
+    """
+    fullest = max(segmentations, key=lambda one: len(set(one.labels)))
+    others = (label for one in segmentations for label in one.labels)
+    return tuple(dict.fromkeys([*fullest.labels, *others]))

@@ -32,13 +32,13 @@ def frames_of_task(task: PreparedTask) -> DemoFrames:
 def frames_of_phase(task: PreparedTask, phase: int, *, stride: int) -> DemoFrames:
     """Every `stride`-th frame, counted from the start of the phase so that none loses them all."""
     _check_distinct_demos(task)
-    spans = [segmentation.phases[phase] for segmentation in task.segmentations]
+    label = task.labels[phase]
     return tuple(
         tuple(
             FrameRef(task.task.name, demo.index, frame)
-            for frame in range(span.start, span.stop, stride)
+            for frame in cut.frames_of(label, stride=stride)
         )
-        for demo, span in zip(task.demos, spans, strict=True)
+        for demo, cut in zip(task.demos, task.segmentations, strict=True)
     )
 
 
@@ -56,11 +56,13 @@ def into_buckets(
         demo.index: segmentation
         for demo, segmentation in zip(task.demos, task.segmentations, strict=True)
     }
+    ids = task.phase_ids()
+    places = {one.label: one.index for one in ids}
     by_phase: dict[int, list[FrameRef]] = {}
     for frame in chosen:
-        phase = segmentation_of[frame.demo].phase_at(frame.frame)
-        by_phase.setdefault(phase, []).append(frame)
-    ids = task.phase_ids()
+        cut = segmentation_of[frame.demo]
+        label = cut.phases[cut.phase_at(frame.frame)].label
+        by_phase.setdefault(places[label], []).append(frame)
     return [
         Bucket(
             phase=ids[phase],

@@ -45,25 +45,25 @@ class Annotated(Segmenter):
 
     @property
     def max_phases(self) -> int | None:
-        return len(self.annotation.phases)
+        by_episode = (name for one in self.annotation.episodes for name in one.phases)
+        return len({*self.annotation.names, *by_episode})
 
     def segment(self, demos: Sequence[Demo]) -> tuple[Segmentation, ...]:
         known = self._known(demos)
         carrier = self.segmenter if isinstance(self.segmenter, AutoPC) else AutoPC()
         reference = self._reference(demos, known, carrier)
-        steps = known.get(reference) or self._by_ratio(demos[reference])
-        carried = carrier.carry(steps, demos, reference=reference)
+        whole = known.get(reference) or self._by_ratio(demos[reference])
+        carried = carrier.carry(whole.boundaries, demos, reference=reference)
         return tuple(
-            Segmentation.from_boundaries(
-                known.get(position, [one.step for one in placed]),
-                num_frames=demo.num_frames,
-                labels=self.annotation.names,
+            known.get(position)
+            or Segmentation.from_boundaries(
+                [one.step for one in placed], num_frames=demo.num_frames, labels=whole.labels
             )
             for position, (demo, placed) in enumerate(zip(demos, carried, strict=True))
         )
 
-    def _known(self, demos: Sequence[Demo]) -> dict[int, list[int]]:
-        """Annotated boundaries by the position of a demonstration.
+    def _known(self, demos: Sequence[Demo]) -> dict[int, Segmentation]:
+        """Annotated phases by the position of a demonstration.
 
         A number names the first demonstration that has it: held-out ones come later and may count
         from 0 again.
@@ -71,7 +71,7 @@ class Annotated(Segmenter):
         positions: dict[int, int] = {}
         for position, demo in enumerate(demos):
             positions.setdefault(demo.index, position)
-        known: dict[int, list[int]] = {}
+        known: dict[int, Segmentation] = {}
         for one in self.annotation.episodes:
             if (at := positions.get(one.episode)) is None:
                 continue
@@ -82,21 +82,29 @@ class Annotated(Segmenter):
                     "these demonstrations again, or remove the episodes from the file to use its "
                     "ratios"
                 )
-            known[at] = list(one.boundaries)
+            known[at] = one.segmentation(self.annotation.names)
         return known
 
     def _reference(
-        self, demos: Sequence[Demo], known: dict[int, list[int]], carrier: AutoPC
+        self, demos: Sequence[Demo], known: dict[int, Segmentation], carrier: AutoPC
     ) -> int:
-        """The typical demonstration, among the annotated ones if there are any."""
+        """The typical demonstration, among the annotated ones if there are any.
+
+        One with the phases of the task comes before one that lacks some or repeats them.
+        """
         if not known:
             return carrier.reference(demos)
-        positions = sorted(known)
+        usual = [at for at, cut in known.items() if cut.labels == self.annotation.names]
+        positions = sorted(usual or known)
         return positions[carrier.reference([demos[position] for position in positions])]
 
-    def _by_ratio(self, demo: Demo) -> list[int]:
+    def _by_ratio(self, demo: Demo) -> Segmentation:
         starts = [phase.start_ratio for phase in self.annotation.phases[1:]]
-        return by_ratio(starts, num_frames=demo.num_frames, min_phase_frames=1)
+        return Segmentation.from_boundaries(
+            by_ratio(starts, num_frames=demo.num_frames, min_phase_frames=1),
+            num_frames=demo.num_frames,
+            labels=self.annotation.names,
+        )
 
 
 def annotations_of(source: Path | str, tasks: Iterable[Task]) -> tuple[Annotation, ...]:

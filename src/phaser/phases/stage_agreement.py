@@ -85,9 +85,7 @@ def _pairs(
 def _of_episode(stages: TaskStages, episode: int, num_frames: int) -> Segmentation:
     for one in stages.episodes:
         if one.episode == episode:
-            return Segmentation.from_boundaries(
-                one.boundaries, num_frames=one.num_frames, labels=stages.names
-            )
+            return one.segmentation(stages.names)
     return _by_ratio(stages, num_frames)
 
 

@@ -1,164 +1,61 @@
 """`stage_info.json`: phases of tasks as ratios of their demonstrations, whoever found them.
 
-{"open_drawer": {"instruction": "open the drawer", "source": "human", "phases":
- [{"name": "approach", "start_ratio": 0.0, "end_ratio": 0.85}, …]}}. The phases tile [0, 1]. A task
-may also hold "flag" (what went wrong while it was segmented) and "episodes" (the boundaries of each
-demonstration in steps); docs/stage_info.schema.json is the whole form.
+{"format": "phaser-stage-info", "version": 2, "tasks": {"open_drawer": {"instruction": "open the
+drawer", "source": "human", "phases": [{"name": "approach", "start_ratio": 0.0, "end_ratio": 0.85},
+…]}}}. The phases tile [0, 1]. A task may also hold "flag" (what went wrong while it was segmented),
+"episodes" (the boundaries of each demonstration in steps) and "annotated" (who, when, how long);
+docs/stage_info.schema.json is the whole form. Version 1 is the object of the tasks alone; it is
+still read.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
-from phaser.core.demonstration import Demo
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.files import read_json, write_json
-from phaser.core.ports import Segmenter
-from phaser.core.ranges import COUNT_OR_ZERO, SHARE
-from phaser.core.segmentation import Segmentation
-from phaser.phases.transfer import Source, by_ratio
+from phaser.core.ranges import AMOUNT, COUNT_OR_ZERO, SHARE
+from phaser.phases.stages import Annotator as Annotator
+from phaser.phases.stages import EpisodeSegmenter as EpisodeSegmenter
+from phaser.phases.stages import EpisodeStages as EpisodeStages
+from phaser.phases.stages import RatioPhase as RatioPhase
+from phaser.phases.stages import RatioSegmenter as RatioSegmenter
+from phaser.phases.stages import State as State
+from phaser.phases.stages import TaskStages as TaskStages
+from phaser.phases.transfer import Source
 
-_ROUNDING = 1e-6
+FORMAT, VERSION = "phaser-stage-info", 2
 _TASK_KEYS = {"instruction", "source", "phases"}
-_OPTIONAL_KEYS = frozenset({"flag", "episodes"})
+_OPTIONAL_KEYS = frozenset({"flag", "episodes", "annotated"})
 _PHASE_KEYS = {"name", "start_ratio", "end_ratio"}
 _EPISODE_KEYS = {"episode", "num_frames", "boundaries"}
-_EPISODE_OPTIONAL = frozenset({"sources"})
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RatioPhase:
-    """One phase as a share of the demonstration, `end_ratio` excluded."""
-
-    name: str
-    start_ratio: float
-    end_ratio: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RatioSegmenter(Segmenter):
-    """Applies the same ratios to every demonstration, as the paper does."""
-
-    phases: tuple[RatioPhase, ...]
-
-    def __post_init__(self) -> None:
-        _check_tiling(self.phases)
-
-    @property
-    def max_phases(self) -> int | None:
-        return len(self.phases)
-
-    def segment(self, demos: Sequence[Demo]) -> tuple[Segmentation, ...]:
-        ratios = [phase.start_ratio for phase in self.phases[1:]]
-        names = [phase.name for phase in self.phases]
-        return tuple(
-            Segmentation.from_boundaries(
-                by_ratio(ratios, num_frames=demo.num_frames, min_phase_frames=1),
-                num_frames=demo.num_frames,
-                labels=names,
-            )
-            for demo in demos
-        )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EpisodeStages:
-    """Where the phases of a task begin in one demonstration, the first phase left out."""
-
-    episode: int
-    num_frames: int
-    boundaries: tuple[int, ...]
-    sources: tuple[Source, ...] = ()
-    """For each boundary whether an event or the ratio put it there; empty when not known."""
-
-    def __post_init__(self) -> None:
-        if len(self.sources) not in (0, len(self.boundaries)):
-            raise BadInput(
-                f"episode {self.episode} has {len(self.sources)} sources for "
-                f"{len(self.boundaries)} boundaries; expected one for each, or none"
-            )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EpisodeSegmenter(Segmenter):
-    """Gives every demonstration its own boundaries, found by its number."""
-
-    names: tuple[str, ...]
-    episodes: tuple[EpisodeStages, ...]
-
-    @property
-    def max_phases(self) -> int | None:
-        return len(self.names)
-
-    def segment(self, demos: Sequence[Demo]) -> tuple[Segmentation, ...]:
-        by_number = {one.episode: one for one in self.episodes}
-        found = []
-        for demo in demos:
-            one = by_number.get(demo.index)
-            if one is None or one.num_frames != demo.num_frames:
-                annotated = "no boundaries" if one is None else f"{one.num_frames} frames"
-                raise BadInput(
-                    f"demonstration {demo.index} has {demo.num_frames} frames, its annotation "
-                    f"{annotated}; segment these demonstrations again or use the ratios"
-                )
-            found.append(
-                Segmentation.from_boundaries(
-                    one.boundaries, num_frames=one.num_frames, labels=self.names
-                )
-            )
-        return tuple(found)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TaskStages:
-    """The annotation of one task and who made it."""
-
-    instruction: str
-    phases: tuple[RatioPhase, ...]
-    source: str
-    flag: str = ""
-    """What went wrong on the way, for instance a verification that failed; empty when nothing."""
-    episodes: tuple[EpisodeStages, ...] = ()
-
-    def __post_init__(self) -> None:
-        _check_tiling(self.phases)
-        numbers = [one.episode for one in self.episodes]
-        if len(set(numbers)) != len(numbers):
-            raise BadInput(f"episodes {numbers}; expected each only once")
-        for one in self.episodes:
-            # Refuses boundaries that do not cut the episode into these phases.
-            Segmentation.from_boundaries(
-                one.boundaries, num_frames=one.num_frames, labels=self.names
-            )
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(phase.name for phase in self.phases)
-
-    def segmenter(self) -> RatioSegmenter:
-        return RatioSegmenter(phases=self.phases)
-
-    def episode_segmenter(self) -> EpisodeSegmenter:
-        """By the steps of each episode; refuses demonstrations that were not annotated."""
-        return EpisodeSegmenter(names=self.names, episodes=self.episodes)
+_EPISODE_OPTIONAL = frozenset({"sources", "phases", "state"})
 
 
 def write_stage_info(path: Path, tasks: Mapping[str, TaskStages]) -> None:
-    write_json(path, {name: _to_json(stages) for name, stages in tasks.items()})
+    """Write the annotated tasks in the newest version of the format."""
+    write_json(path, stage_info_json(tasks))
+
+
+def stage_info_json(tasks: Mapping[str, TaskStages]) -> dict[str, Any]:
+    """What a `stage_info.json` with these tasks holds."""
+    written = {name: _to_json(stages) for name, stages in tasks.items()}
+    return {"format": FORMAT, "version": VERSION, "tasks": written}
 
 
 def read_stage_info(path: Path) -> dict[str, TaskStages]:
     """The annotated tasks by name; anything missing, unknown or not tiling [0, 1] is refused."""
-    content = read_json(path)
-    if not isinstance(content, dict):
-        raise BrokenFile(f"{path} holds {type(content).__name__}; expected one object per task")
+    return stages_in(read_json(path), str(path))
+
+
+def stages_in(content: Any, place: str) -> dict[str, TaskStages]:
+    """The annotated tasks in the content of a file; `place` names it in messages."""
     tasks = {}
-    for name, entry in content.items():
-        where = f"{path}, task {name!r}"
+    for name, entry in _entries(content, place).items():
+        where = f"{place}, task {name!r}"
         _check_keys(entry, _TASK_KEYS, where, optional=_OPTIONAL_KEYS)
         for part in ("phases", "episodes"):
             if not isinstance(entry.get(part, []), list):
@@ -170,12 +67,48 @@ def read_stage_info(path: Path) -> dict[str, TaskStages]:
                 phases=tuple(_phase(phase, where) for phase in entry["phases"]),
                 flag=_text(entry.get("flag", ""), f"{where}: flag"),
                 episodes=tuple(_episode(one, where) for one in entry.get("episodes", [])),
+                annotated=_annotator(entry.get("annotated"), where),
             )
         except BrokenFile:
             raise
         except BadInput as error:
             raise BrokenFile(f"{where}: {error}") from error
     return tasks
+
+
+def require_replaceable(path: Path, *, flag: str) -> None:
+    """An annotation made by people, or another file altogether, is never overwritten."""
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise BadInput(
+            f"{path} is a folder; name a file with {flag}, such as {path}/stage_info.json"
+        )
+    by_hand = [
+        f"task {name!r} from {stages.source!r}"
+        for name, stages in read_stage_info(path).items()
+        if not stages.source.startswith("auto-pc")
+    ]
+    if by_hand:
+        raise BadInput(f"{path} holds {by_hand[0]}, which was not made here; choose another {flag}")
+
+
+def _entries(content: Any, place: str) -> dict[str, Any]:
+    """The entries of the tasks, by name; version 1 had nothing around them."""
+    if not isinstance(content, dict):
+        raise BrokenFile(f"{place} holds {type(content).__name__}; expected one object per task")
+    # A task may be called "format", but its entry is no text.
+    if not isinstance(content.get("format"), str):
+        return content
+    _check_keys(content, {"format", "version", "tasks"}, place)
+    if content["format"] != FORMAT or not isinstance(content["tasks"], dict):
+        raise BrokenFile(f"{place} is of the format {content['format']!r}; expected {FORMAT!r}")
+    if content["version"] != VERSION:
+        raise BrokenFile(
+            f"{place} has version {str(content['version'])[:20]}; this phaser reads versions 1 and "
+            f"{VERSION}: upgrade it, or annotate again"
+        )
+    return content["tasks"]
 
 
 def _to_json(stages: TaskStages) -> dict[str, Any]:
@@ -192,16 +125,24 @@ def _to_json(stages: TaskStages) -> dict[str, Any]:
         entry["flag"] = stages.flag
     if stages.episodes:
         entry["episodes"] = [_episode_to_json(one) for one in stages.episodes]
+    if stages.annotated:
+        entry["annotated"] = asdict(stages.annotated)
     return entry
 
 
 def _episode_to_json(one: EpisodeStages) -> dict[str, Any]:
-    entry = {
+    entry: dict[str, Any] = {
         "episode": one.episode,
         "num_frames": one.num_frames,
         "boundaries": list(one.boundaries),
     }
-    return entry | ({"sources": list(one.sources)} if one.sources else {})
+    if one.sources:
+        entry["sources"] = list(one.sources)
+    if one.phases:
+        entry["phases"] = list(one.phases)
+    if one.state:
+        entry["state"] = one.state
+    return entry
 
 
 def _phase(entry: Any, where: str) -> RatioPhase:
@@ -223,15 +164,47 @@ def _episode(entry: Any, where: str) -> EpisodeStages:
         num_frames=_whole(entry["num_frames"], f"{where}: num_frames"),
         boundaries=tuple(_whole(step, f"{where}: boundary") for step in boundaries),
         sources=_sources(entry.get("sources", []), where),
+        phases=_names(entry.get("phases", []), where),
+        state=_state(entry.get("state"), where),
     )
 
 
 def _sources(value: Any, where: str) -> tuple[Source, ...]:
     if not isinstance(value, list) or not all(one in get_args(Source) for one in value):
         raise BrokenFile(
-            f"{where}: episode sources {value!r}; expected a list of 'event' and 'ratio'"
+            f"{where}: episode sources {value!r}; expected a list of {', '.join(get_args(Source))}"
         )
     return tuple(value)
+
+
+def _names(value: Any, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise BrokenFile(f"{where}: episode phases {value!r}; expected a list of names")
+    return tuple(_text(name, f"{where}: phase name") for name in value)
+
+
+def _state(value: Any, where: str) -> State | None:
+    if value is not None and value not in get_args(State):
+        raise BrokenFile(f"{where}: state {value!r}; expected {' or '.join(get_args(State))}")
+    return cast("State | None", value)
+
+
+def _annotator(value: Any, where: str) -> Annotator | None:
+    if value is None:
+        return None
+    _check_keys(value, {"who", "when", "seconds"}, f"{where}, annotated")
+    seconds = value["seconds"]
+    if (
+        isinstance(seconds, bool)
+        or not isinstance(seconds, int | float)
+        or not AMOUNT.holds(seconds)
+    ):
+        raise BrokenFile(f"{where}: seconds {str(seconds)[:60]}; expected {AMOUNT}")
+    return Annotator(
+        who=_text(value["who"], f"{where}: who"),
+        when=_text(value["when"], f"{where}: when"),
+        seconds=float(seconds),
+    )
 
 
 def _check_keys(
@@ -258,23 +231,3 @@ def _whole(value: Any, where: str) -> int:
     if not isinstance(value, int) or not COUNT_OR_ZERO.holds(value):
         raise BrokenFile(f"{where} is {str(value)[:60]}; expected {COUNT_OR_ZERO} (of 64 bits)")
     return value
-
-
-def _check_tiling(phases: Sequence[RatioPhase]) -> None:
-    if not phases:
-        raise BadInput("no phases; expected at least one from 0 to 1")
-    names = [phase.name for phase in phases]
-    if any(not name.strip() for name in names) or len(set(names)) != len(names):
-        raise BadInput(f"phase names {names}; expected unique, non-empty names")
-    edge = 0.0
-    for phase in phases:
-        # Written so that NaN fails: every comparison with NaN is false.
-        joins = math.isclose(phase.start_ratio, edge, abs_tol=_ROUNDING)
-        if not (joins and phase.end_ratio > phase.start_ratio):
-            raise BadInput(
-                f"phase {phase.name!r} spans [{phase.start_ratio}, {phase.end_ratio}); "
-                f"expected it to start at {edge} and to end later"
-            )
-        edge = phase.end_ratio
-    if not math.isclose(edge, 1.0, abs_tol=_ROUNDING):
-        raise BadInput(f"phases end at {edge}; expected 1.0")

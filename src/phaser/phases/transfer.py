@@ -12,7 +12,8 @@ from typing import Literal
 
 from phaser.core.errors import BadInput
 
-Source = Literal["event", "ratio"]
+Source = Literal["event", "ratio", "human", "model"]
+"""What put a boundary where it is; Auto-PC carries boundaries by event or ratio."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

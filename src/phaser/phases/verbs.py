@@ -28,6 +28,12 @@ _TOOL = {
 _CARRY = ("put", "place", "move", "carry", "stack", "lift", "hang", "bring", "hold", "store", "set")
 _FIRST = ("pick", "grasp", "grab", "take", "reach", "get")
 """Verbs of getting hold of something; what is done with it comes in the next clause."""
+PHASE_NAMES = (
+    *("approach", "align", "grasp", "lift", CARRY, "place", "release", "retreat", "reach"),
+    *_CONTACT,
+    *_TOOL,
+)
+"""All names that Auto-PC gives to phases, and that people may choose from."""
 _CLAUSES = re.compile(r"\b(?:and|then)\b|[,;.]")
 _WORDS = re.compile(r"[a-z]+")
 

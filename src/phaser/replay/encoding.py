@@ -13,7 +13,7 @@ from PIL import Image
 from phaser.core.demonstration import Demo, FrameRef
 from phaser.core.errors import BadInput
 from phaser.core.memory import FrameFeatures, Memory, Prototype
-from phaser.core.segmentation import Segmentation
+from phaser.core.segmentation import Segmentation, phase_names
 from phaser.encoders.table import LANGUAGE, VISION
 from phaser.replay.columns import Columns, say
 from phaser.replay.images import image_names, images_of
@@ -50,13 +50,14 @@ class Encoders:
     ) -> tuple[Prototype, ...]:
         """One prototype per phase: instruction, sight of up to 64 of its frames, mean action."""
         blind = without_encoders(recording, segmentations, language=self._instruction(instruction))
-        names = image_names(recording.sample(_frames(recording, segmentations, 0)[0]), columns)
+        first = _frames(recording, segmentations, segmentations[0].labels[0])[0]
+        names = image_names(recording.sample(first), columns)
         if not names:
             return blind
         see = self._vision()
         sights = []
-        for phase in range(len(blind)):
-            refs = _frames(recording, segmentations, phase)
+        for label in phase_names(segmentations):
+            refs = _frames(recording, segmentations, label)
             images = [
                 images_of(recording.sample(ref), names, row=recording.row(ref)) for ref in refs
             ]
@@ -155,13 +156,13 @@ def _resized(image: UInt8[np.ndarray, "height width 3"]) -> UInt8[np.ndarray, "_
 
 
 def _frames(
-    recording: Recording, segmentations: Sequence[Segmentation], phase: int
+    recording: Recording, segmentations: Sequence[Segmentation], label: str
 ) -> list[FrameRef]:
     """Up to 64 frames of a phase, spread evenly over its frames in all demonstrations."""
     refs = [
         FrameRef(demo.task, demo.index, frame)
         for demo, cut in zip(recording.demos, segmentations, strict=True)
-        for frame in range(cut.phases[phase].start, cut.phases[phase].stop)
+        for frame in cut.frames_of(label)
     ]
     count = min(FRAMES_PER_PHASE, len(refs))
     return [refs[at] for at in np.linspace(0, len(refs) - 1, count).round().astype(int)]

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from phaser.core.demonstration import Demo
 from phaser.core.errors import BadInput
 from phaser.core.memory import FrameFeatures, Prototype
-from phaser.core.segmentation import Segmentation
+from phaser.core.segmentation import Segmentation, phase_names
 
 
 def prototypes(
@@ -29,11 +29,11 @@ def prototypes(
     return tuple(
         Prototype(
             language=np.asarray(instruction_embedding),
-            vision=_phase_mean(features, segmentations, phase),
-            action=_phase_mean([demo.actions for demo in demos], segmentations, phase),
+            vision=_phase_mean(features, segmentations, label),
+            action=_phase_mean([demo.actions for demo in demos], segmentations, label),
             motion=demos[0].layout.motion,
         )
-        for phase in range(len(segmentations[0].phases))
+        for label in phase_names(segmentations)
     )
 
 
@@ -48,9 +48,8 @@ def _features(demo: Demo, frame_features: FrameFeatures) -> Float[np.ndarray, "f
 
 
 def _phase_mean(
-    values: Sequence[Float[np.ndarray, "_ dims"]], segmentations: Sequence[Segmentation], phase: int
+    values: Sequence[Float[np.ndarray, "_ dims"]], segmentations: Sequence[Segmentation], label: str
 ) -> Float[np.ndarray, "dims"]:
-    spans = [segmentation.phases[phase] for segmentation in segmentations]
-    rows = [one[span.start : span.stop] for one, span in zip(values, spans, strict=True)]
+    rows = [one[cut.frames_of(label)] for one, cut in zip(values, segmentations, strict=True)]
     mean: Float[np.ndarray, "dims"] = np.concatenate(rows).astype(np.float64).mean(axis=0)
     return mean

@@ -70,21 +70,20 @@ def _check_budget(keep: Keep, buckets: Sequence[Bucket], num_frames: int) -> Non
 def _check_bucket(keep: Keep, bucket: Bucket, task: PreparedTask) -> None:
     ids = task.phase_ids()
     require(bucket.phase in ids, keep, f"bucket of {bucket.phase}, which is no phase of the task")
-    spans = {
-        demo.index: cut.phases[bucket.phase.index]
+    its_frames = {
+        demo.index: set(cut.frames_of(bucket.phase.label))
         for demo, cut in zip(task.demos, task.segmentations, strict=True)
     }
     for frame in bucket.frames:
         require(
-            frame.task == task.task.name and frame.demo in spans,
+            frame.task == task.task.name and frame.demo in its_frames,
             keep,
             f"kept {frame}, which is not among the task's demonstrations",
         )
-        span = spans[frame.demo]
         require(
-            span.start <= frame.frame < span.stop,
+            frame.frame in its_frames[frame.demo],
             keep,
-            f"put {frame} into {bucket.phase.label!r}, which spans [{span.start}, {span.stop})",
+            f"put {frame} into {bucket.phase.label!r}, which has no such frame",
         )
     require(
         bucket.prototype is task.prototypes[bucket.phase.index],

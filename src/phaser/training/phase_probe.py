@@ -32,18 +32,23 @@ class HeldoutPhases:
         return [
             FrameRef(phase.task, demo, frame)
             for demo, cut in self.segmentations.items()
-            for frame in range(cut.phases[phase.index].start, cut.phases[phase.index].stop)
+            for frame in cut.frames_of(phase.label)
         ]
 
 
 def phase_loss_rows(
     learnt: Mapping[int, HeldoutPhases], losses: FrameLosses, *, after: str, after_index: int
 ) -> list[dict[str, Any]]:
-    """One row per phase of every learnt task, by the tasks' places in the stream."""
+    """One row per phase of every learnt task, by the tasks' places in the stream.
+
+    A phase that people found in no held-out demonstration has no loss, and no row.
+    """
     rows = []
     for task_index, heldout in learnt.items():
         for phase in heldout.phases:
             refs = heldout.refs(phase)
+            if not refs:
+                continue
             rows.append(
                 {
                     "after_task": after,

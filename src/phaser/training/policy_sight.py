@@ -38,19 +38,19 @@ def sight_of_policy(learner: PolicyLearner) -> Describe:
             for bucket in memory.buckets
         ]
         new = [
-            replace(prototype, vision=_mean(learner, _frames(task, phase)))
-            for phase, prototype in enumerate(task.prototypes)
+            replace(prototype, vision=_mean(learner, _frames(task, label)))
+            for label, prototype in zip(task.labels, task.prototypes, strict=True)
         ]
         return Memory(tuple(stored)), replace(task, prototypes=tuple(new))
 
     return describe
 
 
-def _frames(task: PreparedTask, phase: int) -> list[FrameRef]:
+def _frames(task: PreparedTask, label: str) -> list[FrameRef]:
     return [
         FrameRef(task.task.name, demo.index, frame)
         for demo, cut in zip(task.demos, task.segmentations, strict=True)
-        for frame in range(cut.phases[phase].start, cut.phases[phase].stop)
+        for frame in cut.frames_of(label)
     ]
 
 

@@ -1,4 +1,4 @@
-"""Tasks that `phaser segment` records itself when it must: of Meta-World and of LIBERO, by name."""
+"""Tasks that are recorded when they must be: of Meta-World and of LIBERO, by name."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from phaser.core.files import require_writable
+from phaser.core.suite import SPLITS
+from phaser.demos.source_tasks import SourceTask
 from phaser.suites.libero import tasks as libero
 from phaser.suites.metaworld.tasks import INSTRUCTIONS, LISTS, task_names
 
 if TYPE_CHECKING:
-    from phaser.cli.segment_sources import SourceTask
     from phaser.suites.libero.suite import Libero
     from phaser.suites.metaworld.suite import MetaWorld
 
@@ -56,10 +58,6 @@ def simulated_tasks(names: Named) -> list[SourceTask]:
 
 
 def _tasks(suite: MetaWorld | Libero, source: str) -> list[SourceTask]:
-    from phaser.cli.output import require_writable
-    from phaser.cli.segment_sources import SourceTask
-    from phaser.core.suite import SPLITS
-
     suite.require()
     require_writable(suite.cache)
     return [

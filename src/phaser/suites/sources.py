@@ -1,22 +1,21 @@
-"""What `phaser segment` can cut: simulated tasks by name, HDF5 files and folders, LeRobot."""
+"""What can be cut into phases: simulated tasks by name, HDF5 files and folders, LeRobot."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
-from phaser.cli.simulated_sources import NAMES, named, simulated_tasks
-from phaser.core.demonstration import ActionLayout, Demo, Task
+from phaser.core.demonstration import ActionLayout, Demo
 from phaser.core.errors import BadInput, UnknownName
 from phaser.demos.layouts import LAYOUTS, NoLayout
 from phaser.demos.opening import OpenedDemos, open_demos
+from phaser.demos.source_tasks import OpenedSources, SourceTask
 from phaser.demos.turned import AS_STORED
 from phaser.suites.libero.demonstrations import check_gripper
+from phaser.suites.simulated_sources import NAMES, named, simulated_tasks
 
 ClosingSign = Literal[1, -1]
 
@@ -35,33 +34,6 @@ class ReadingFlags:
 
     def any_given(self) -> bool:
         return self != ReadingFlags()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SourceTask:
-    """One task of a source, its demonstrations not yet read."""
-
-    task: Task
-    source: str
-    num_demos: int
-    read: Callable[[], Iterable[Demo]]
-    num_missing: int = 0
-    """Demonstrations that `prepare` has to record before the first one can be read."""
-    prepare: Callable[[Callable[[], None]], None] = lambda each: None
-    """Records what is missing; calls back after each demonstration."""
-
-    def demos(self) -> Iterable[Demo]:
-        """Actions in memory, images in their files; states say nothing about phases."""
-        for demo in self.read():
-            yield replace(demo, states=np.zeros((demo.num_frames, 0), np.float32))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class OpenedSources:
-    """All tasks to segment, and remarks for the user."""
-
-    tasks: tuple[SourceTask, ...]
-    remarks: tuple[str, ...]
 
 
 def open_sources(sources: Sequence[str], flags: ReadingFlags) -> OpenedSources:

@@ -1,0 +1,36 @@
+// Every key, what it does in words, and how it reaches the page.
+
+export const KEYS = [
+  ["Space", [" "], "play, pause", "play"],
+  ["← →", ["ArrowLeft", "ArrowRight"], "one frame back, on (Shift: ten)", "step"],
+  ["Home End", ["Home", "End"], "first, last frame", "edge"],
+  ["[ ]", ["[", "]"], "boundary before, after", "boundary"],
+  ["c C", ["c", "C"], "next candidate, the one before", "candidate"],
+  ["b Enter", ["b", "Enter"], "set a boundary here, also while playing", "set"],
+  ["Delete", ["Delete", "Backspace"], "delete the nearest boundary", "delete"],
+  [", .", [",", "."], "nudge the nearest boundary by one frame", "nudge"],
+  ["s", ["s"], "snap the nearest boundary to a candidate", "snap"],
+  ["n", ["n", "F2"], "name the phase at hand", "name"],
+  ["1 … 9", ["1", "2", "3", "4", "5", "6", "7", "8", "9"], "name it by number, as listed below the timeline", "quick"],
+  ["l", ["l"], "play within the phase", "loop"],
+  ["m", ["m"], "slow motion", "slow"],
+  ["z, y", ["z", "y"], "undo, redo (also Ctrl-Z, Ctrl-Y)", "undo"],
+  ["v", ["v"], "verify; the phases go to the others, then the next that needs a look", "verify"],
+  ["V", ["V"], "open a verified demonstration again", "reopen"],
+  ["j k", ["j", "k"], "next demonstration, the one before", "episode"],
+  ["t T", ["t", "T"], "next task, the one before", "task"],
+  ["?", ["?"], "these keys", "help"],
+];
+
+const ACTIONS = new Map(KEYS.flatMap(([, keys, , action]) => keys.map((key) => [key, action])));
+
+export function actionOf(event) {
+  if (event.ctrlKey || event.metaKey) {
+    const key = event.key.toLowerCase();
+    if (key === "z") return [event.shiftKey ? "redo" : "undo", "z"];
+    return key === "y" ? ["redo", "y"] : [null, ""];
+  }
+  if (event.altKey) return [null, ""];
+  if (event.key === "y" || event.key === "Z") return ["redo", "y"];
+  return [ACTIONS.get(event.key) ?? null, event.key];
+}
