@@ -1,7 +1,7 @@
 """Make a small pretrained base of a finished joint run, for the paper's regime at a CPU's size.
 
 A backbone of the size `small` learns tasks jointly, all of its weights trained (`phaser run
-qwen-oft-base`). This writes what it learnt in the published layout of its backbone, so that
+openvla-oft-base`). This writes what it learnt in the published layout of its backbone, so that
 `--policy.weights.checkpoint FOLDER --policy.weights.head checkpoint` begins with it and LoRA learns
 other tasks on top:
 
@@ -28,7 +28,7 @@ def write_base(run_folder: Path, base: Path) -> None:
     if not run.method.joint or getattr(run.policy, "lora", "none of ours") is not None:
         raise BadInput(
             f"{run_folder} is a run of {run.method.name}; expected a joint run of a backbone that "
-            "was trained whole, such as phaser run qwen-oft-base"
+            "was trained whole, such as phaser run openvla-oft-base"
         )
     if not is_finished(run, run_folder):
         raise BadInput(f"{run_folder} is not finished; call its command again to go on")

@@ -7,6 +7,7 @@ sentence-transformers is needed. The weights come from the pip package gt-all-mi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -25,6 +26,13 @@ TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f41157
 NUM_LAYERS, NUM_HEADS, WIDTH, MAX_TOKENS, EPSILON = 6, 12, 384, 256, 1e-12
 
 
+def tokenizer_file() -> Path:
+    """The file of the tokenizer, checked."""
+    path = packaged_file(PACKAGE, "model/tokenizer.json", distribution=DISTRIBUTION)
+    verify(path, TOKENIZER_SHA256)
+    return path
+
+
 class MiniLM:
     """Sentences to unit vectors of 384 numbers; the same sentence always gives the same bytes."""
 
@@ -33,11 +41,9 @@ class MiniLM:
 
     def __init__(self) -> None:
         weights = packaged_file(PACKAGE, "model/model.safetensors", distribution=DISTRIBUTION)
-        tokenizer = packaged_file(PACKAGE, "model/tokenizer.json", distribution=DISTRIBUTION)
         verify(weights, WEIGHTS_SHA256)
-        verify(tokenizer, TOKENIZER_SHA256)
         self._weights = load_file(weights)
-        self._tokenizer = Tokenizer.from_file(str(tokenizer))
+        self._tokenizer = Tokenizer.from_file(str(tokenizer_file()))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS)
 

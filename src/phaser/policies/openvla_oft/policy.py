@@ -42,7 +42,7 @@ class OpenVlaOftPolicy(BackbonePolicy):
     def __init__(self, settings: OpenVlaOft, contract: Contract, stream: Stream) -> None:
         super().__init__(settings, contract)
         size = checkpoint.shape_of(settings.shape, self.folder)
-        self._tokenizer = lazy_tokenizer(self.folder, size.bytes_as_tokens)
+        self._tokenizer = lazy_tokenizer(self.folder, size.tokens)
         self.vlm = self._base(lambda: OpenVlaNetwork(size), stream, checkpoint.BASE)
         with seeded(stream, 1):
             self._adapt(unused=lambda name: unused(name, size))

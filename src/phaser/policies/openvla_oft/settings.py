@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, ClassVar
 from phaser.policies.parts.backbone_settings import BackboneSettings
 from phaser.policies.parts.colour import ColourChanges
 from phaser.policies.parts.image_form import ImageForm
-from phaser.policies.parts.sizes import DINOV2, SIGLIP, LlamaSize, TowerSize
+from phaser.policies.parts.sizes import (
+    DINOV2,
+    NUM_PIECES,
+    SIGLIP,
+    SMALL_VOCABULARY,
+    LlamaSize,
+    Tokens,
+    TowerSize,
+)
 
 if TYPE_CHECKING:
     from phaser.core.contract import Contract
@@ -26,11 +34,12 @@ class OpenVlaSize:
     language: LlamaSize = field(default_factory=LlamaSize)
     head_width: int = 4096
     padding_id: int = 32000
-    bytes_as_tokens: bool = False
-    """Read text byte by byte instead of with the checkpoint's tokenizer."""
+    tokens: Tokens = "checkpoint"
 
 
-def _small(width: int, depth: int, image_size: int, language: LlamaSize) -> OpenVlaSize:
+def _small(
+    width: int, depth: int, image_size: int, language: LlamaSize, tokens: Tokens
+) -> OpenVlaSize:
     plain = TowerSize(
         width=width, depth=depth, mlp_width=2 * width, num_heads=4, image_size=image_size
     )
@@ -39,21 +48,29 @@ def _small(width: int, depth: int, image_size: int, language: LlamaSize) -> Open
         fused_featurizer=plain,
         language=language,
         head_width=language.width,
-        padding_id=256,
-        bytes_as_tokens=True,
+        padding_id=256 if tokens == "bytes" else NUM_PIECES,
+        tokens=tokens,
     )
 
 
 SIZES = {
     "full": OpenVlaSize(),
     "small": _small(
-        128, 4, 84, LlamaSize(vocabulary=320, width=192, mlp_width=512, depth=4, num_heads=4)
+        96,
+        4,
+        84,
+        LlamaSize(vocabulary=SMALL_VOCABULARY, width=128, mlp_width=384, depth=4, num_heads=4),
+        "word-pieces",
     ),
     "tiny": _small(
-        32, 3, 28, LlamaSize(vocabulary=320, width=48, mlp_width=96, depth=2, num_heads=4)
+        32,
+        3,
+        28,
+        LlamaSize(vocabulary=320, width=48, mlp_width=96, depth=2, num_heads=4),
+        "bytes",
     ),
 }
-"""The published size, one of about 4 M weights to learn with on a CPU, one for tests."""
+"""The published size, one of about 4 M weights in use to learn with on a CPU, one for tests."""
 
 
 RECIPE_IMAGES = ImageForm(resize="lanczos", jpeg_quality=95, crop_area=0.9)

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from phaser.policies.parts.prompts import openvla_prompt
-from phaser.policies.parts.tokens import SENTENCE_END, token_id
+from phaser.policies.parts.tokens import EMPTY_WORD, SENTENCE_END, token_id
 
-EMPTY_WORDS = ("▁", "Ġ")
+EMPTY_WORDS = (EMPTY_WORD, "Ġ")
 """A lone space, as sentence pieces and as bytes write it."""
 
 

@@ -25,7 +25,7 @@ class BackboneSettings:
     """AdamW's, as the published recipe has them."""
 
     size: Literal["full", "small", "tiny"] = "full"
-    """"full": as published. "small" and "tiny" run on a CPU, with bytes as tokens."""
+    """"full": as published. "small" reads word pieces, "tiny" bytes; both run on a CPU."""
     chunk_length: int = 8
     num_cameras: int = 2
     """Cameras that are read: the suite's first ones."""

@@ -24,18 +24,19 @@ from phaser.policies.parts.prompts import (
     VISION_END,
     qwen_chat,
 )
-from phaser.policies.parts.sizes import PATCH
-from phaser.policies.parts.tokens import byte_tokenizer, token_id
+from phaser.policies.parts.sizes import PATCH, Tokens
+from phaser.policies.parts.tokens import WITHOUT_CHECKPOINT, token_id
 
 PUBLISHED_IDS = {VISION_BEGIN: 151652, VISION_END: 151653, IMAGE: 151655, VIDEO: 151656}
 """Numbers of the words for images in Qwen's own tokenizer."""
 
 
-def word_ids(bytes_as_tokens: bool) -> dict[str, int]:
+def word_ids(tokens: Tokens) -> dict[str, int]:
     """Numbers of the words for images, which the network's configuration states."""
-    if not bytes_as_tokens:
+    if tokens not in WITHOUT_CHECKPOINT:
         return PUBLISHED_IDS
-    return {word: token_id(byte_tokenizer(), word) for word in PUBLISHED_IDS}
+    tokenizer = WITHOUT_CHECKPOINT[tokens]()
+    return {word: token_id(tokenizer, word) for word in PUBLISHED_IDS}
 
 
 def text_tensors(
@@ -44,7 +45,7 @@ def text_tensors(
     """Token numbers and masks of chats, padded on the left.
 
     Args:
-        tokenizer: Qwen's own, or bytes.
+        tokenizer: Qwen's own, or that of a smaller size.
         texts: What the user says in each row.
         num_images: Images before each text.
         image_size: Their height and width in pixels.

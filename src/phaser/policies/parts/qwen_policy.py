@@ -54,8 +54,8 @@ class QwenPolicy(BackbonePolicy):
     def __init__(self, settings: QwenSettings, contract: Contract, stream: Stream) -> None:
         super().__init__(settings, contract)
         size = settings.shape
-        self._tokenizer = lazy_tokenizer(self.folder, size.bytes_as_tokens)
-        ids = word_ids(size.bytes_as_tokens)
+        self._tokenizer = lazy_tokenizer(self.folder, size.tokens)
+        ids = word_ids(size.tokens)
         self.vlm = self._base(lambda: qwen(size, ids), stream, BASE)
         self.vlm.tie_weights()  # type: ignore[operator]
         with seeded(stream, 1):

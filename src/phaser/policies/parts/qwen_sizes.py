@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from phaser.policies.parts.sizes import QwenSize, QwenTextSize, QwenVisionSize
+from phaser.policies.parts.sizes import (
+    SMALL_VOCABULARY,
+    QwenSize,
+    QwenTextSize,
+    QwenVisionSize,
+)
 
 SIZES = {
     "full": QwenSize(),
     "small": QwenSize(
         text=QwenTextSize(
-            vocabulary=320,
-            width=192,
-            mlp_width=512,
+            vocabulary=SMALL_VOCABULARY,
+            width=128,
+            mlp_width=384,
             depth=4,
             num_heads=4,
             num_key_heads=2,
-            rotary_sections=(8, 8, 8),
+            rotary_sections=(4, 6, 6),
         ),
         vision=QwenVisionSize(
-            width=128,
-            mlp_width=256,
+            width=96,
+            mlp_width=192,
             depth=4,
-            num_heads=4,
+            num_heads=3,
             whole_image_blocks=(1, 3),
             image_size=112,
         ),
-        bytes_as_tokens=True,
+        tokens="word-pieces",
     ),
     "tiny": QwenSize(
         text=QwenTextSize(
@@ -44,7 +49,7 @@ SIZES = {
             whole_image_blocks=(1,),
             image_size=56,
         ),
-        bytes_as_tokens=True,
+        tokens="bytes",
     ),
 }
-"""The published 3B size, one of about 3 M weights to learn with on a CPU, one for tests."""
+"""The published 3B size, one of about 4 M weights to learn with on a CPU, one for tests."""

@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
+
+Tokens = Literal["checkpoint", "word-pieces", "bytes"]
+"""Which tokenizer reads the prompt: the checkpoint's own, MiniLM's word pieces, or bytes."""
+NUM_PIECES = 16384
+"""Word pieces that the small sizes know, so that their table of words stays about 2 M weights."""
+SMALL_VOCABULARY = NUM_PIECES + 64
+"""With room for the special words of both families."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,5 +135,4 @@ class QwenSize:
 
     text: QwenTextSize = field(default_factory=QwenTextSize)
     vision: QwenVisionSize = field(default_factory=QwenVisionSize)
-    bytes_as_tokens: bool = False
-    """Read text byte by byte instead of with the checkpoint's tokenizer."""
+    tokens: Tokens = "checkpoint"

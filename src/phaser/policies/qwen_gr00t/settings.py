@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 HEADS = {
     "full": FlowSize(),
     "small": FlowSize(
-        dit=DitSize(num_heads=4, head_width=32, depth=4, output_width=128),
-        hidden_width=128,
+        dit=DitSize(num_heads=3, head_width=32, depth=4, output_width=96),
+        hidden_width=96,
         num_future_tokens=8,
         max_chunk_length=32,
     ),
