@@ -89,6 +89,8 @@ def test_a_kill_in_the_middle_of_fast_edits_loses_at_most_the_last_one(context, 
         until(page, "document.querySelector('[data-step=\"4\"]')")
         seen = [step for step in boundaries(page) if step <= 8]
         annotator.kill()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("b")
         page.wait_for_selector("#banner:not([hidden])")
         assert "does not answer" in page.inner_text("#banner")
     saved = [step for step in episode_of(out).boundaries if step <= 8]
