@@ -4,7 +4,7 @@ import io
 import json
 
 import pytest
-from made_sources import made_source
+from annotated_sources import made_source
 from PIL import Image
 
 pytest.importorskip("fastapi", reason="needs fastapi: pip install 'phaser-vla[annotate]'")

@@ -47,3 +47,13 @@ def test_no_module_has_a_name_that_says_nothing() -> None:
     parts = {part for path in SOURCES for part in path.relative_to(ROOT).with_suffix("").parts}
     assert not parts & NAMES_THAT_SAY_NOTHING
     assert len(SOURCES) > 10
+
+
+def test_no_two_pieces_of_the_tests_share_a_name() -> None:
+    """They are imported by name from their folders: of two, the wrong one might be found."""
+    pieces = [
+        path.name
+        for path in (ROOT / "tests").rglob("*.py")
+        if not path.name.startswith(("test_", "conftest", "__"))
+    ]
+    assert sorted({name for name in pieces if pieces.count(name) > 1}) == []

@@ -32,7 +32,7 @@ def parsed(words: str) -> Run:
 
 def chosen(**values: object) -> Namespace:
     budgets = ("budget", "budget_per_phase", "budget_bytes", "budget_total", "budget_total_bytes")
-    names = ("from_file", "method", "seed", *budgets)
+    names = ("from_file", "method", "seed", "phases", *budgets)
     unset: dict[str, object] = dict.fromkeys(names)
     return Namespace(**(unset | values))
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from accelerate import Accelerator
+from accelerate.utils import DistributedType
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from module_policy import ModulePolicy
@@ -128,6 +129,7 @@ class Rank:
 
     process_index: int
     num_processes: int
+    distributed_type: DistributedType = DistributedType.NO
 
     def prepare(self, *things):
         return things
