@@ -49,7 +49,7 @@ class Entry:
     """Time spent on the task since the entry before."""
     changes: tuple[Change, ...]
     sha256: str = ""
-    """Of the annotation's file with this change in it."""
+    """The SHA-256 of the annotation's file after this change."""
 
 
 class Journal:

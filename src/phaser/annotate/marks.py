@@ -31,7 +31,7 @@ class Marks:
     """One more than there are boundaries; none while nobody touched the demonstration."""
     state: Progress = "untouched"
     edited: bool = False
-    """Whether a person changed anything; phases carried from elsewhere never overwrite that."""
+    """True once a person has changed these marks: carried phases then never overwrite them."""
 
     def __post_init__(self) -> None:
         if (self.state == "untouched") != (not self.names):

@@ -1,4 +1,4 @@
-"""What the page can ask for and do, without the web around it."""
+"""The annotator's answers and actions, as plain values: the server only passes them on."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Service:
             }
 
     def episode(self, number: int, episode: int) -> dict[str, Any]:
-        """What a demonstration looks like: its curves, candidates and cameras."""
+        """The curves, candidates and cameras of a demonstration, for the page to draw."""
         with self._lock:
             loaded = self._load(number)
             demo = self._demo(loaded, episode)

@@ -54,7 +54,7 @@ class Workspace:
         return dict(self._marks.get(task, {}))
 
     def before(self, task: str) -> TaskStages | None:
-        """What the file held of the task when the journal began."""
+        """The phases that the file held of the task when the journal began."""
         return self._before.get(task)
 
     def version(self, task: str) -> int:
@@ -71,7 +71,7 @@ class Workspace:
         return sorted(counts, key=lambda name: (-counts[name], name))
 
     def undoable(self, task: str) -> tuple[str, str]:
-        """What undoing and what doing again would change, in words; empty where nothing."""
+        """Two sentences that say what undo and redo would change; empty where there is nothing."""
         done, undone = self._done.get(task), self._undone.get(task)
         return done[-1].what if done else "", undone[-1].what if undone else ""
 
@@ -245,7 +245,7 @@ def open_workspace(path: Path, *, who: str) -> Iterator[tuple[Workspace, list[st
 
 
 def _follows(content: bytes | None, journal: Journal) -> bool:
-    """Whether the file is one that this journal wrote, or the one that it began with."""
+    """True if this journal wrote the file, or began with it."""
     if content is None:
         return True
     if digest(content) in {one.sha256 for one in journal.entries}:

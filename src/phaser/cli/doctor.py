@@ -95,7 +95,7 @@ def simulate() -> None:
 
 
 def _package() -> Check:
-    """Whether `import phaser` gives this package and nothing of another lies over it."""
+    """Check that `import phaser` gives this package, not the unrelated one of that name."""
     wrong = phaser_vla.trouble()
     return Check(name="package", ok=wrong is None, detail=wrong or str(phaser_vla.imported_file()))
 

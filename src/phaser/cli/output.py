@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pages:
-    """What was written: a page per budget, and with several of them one over all."""
+    """The written pages: one per budget and, where there are several budgets, one over all."""
 
     reports: Sequence[tuple[Path, Summary]]
     curves: Sequence[Curve] = ()

@@ -1,4 +1,4 @@
-"""What the source says about a setting: the text below its field, read without a parser of help."""
+"""Descriptions of settings, read from the source: a field is described by the text below it."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _PLAIN = str.maketrans(
         "≥": ">=",
     }
 )
-"""What is printed where a terminal cannot show a sign of ours."""
+"""Plain letters that stand in for signs which a terminal cannot show."""
 _PLAIN_ERRORS = "phaser-plain"
 
 

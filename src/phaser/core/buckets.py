@@ -27,7 +27,7 @@ class PhaseId:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Prototype:
-    """What a phase is like, P = (e_L, e_V, e_A), paper 3.3: routing compares phases by it.
+    """A phase's prototype P = (e_L, e_V, e_A), paper 3.3: routing compares phases by it.
 
     The vectors are kept as they were measured; the rule that scores them centres and scales.
     """
