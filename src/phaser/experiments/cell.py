@@ -23,7 +23,7 @@ from phaser.evaluation.matrix import JOINT_ROW
 from phaser.evaluation.rollouts import Episode
 from phaser.evaluation.simulators import Simulators
 from phaser.experiments.allocator import keep_freed_memory
-from phaser.experiments.events import Finished, Measured, Notify, Preparing, Stepped, ignore
+from phaser.experiments.events import Finished, Measured, Notify, Prepared, Stepped, ignore, telling
 from phaser.experiments.folder import CellFolder
 from phaser.experiments.kept_frames import KeptFrames, check_filled
 from phaser.experiments.measuring import Measuring
@@ -108,8 +108,8 @@ class Cell:
         first = self.accelerator.main_process_first()
         with self.checkpoints.spent.timed("prepare_s"), first:
             if task.name not in self.materials:
-                self.notify(Preparing(task=task.name))
-                made = self.preparation.material(task, self.run.segmenter_of(task.name))
+                told, segmenter = telling(self.notify, task.name), self.run.segmenter_of(task.name)
+                made = self.preparation.material(task, segmenter, told)
                 self.checkpoints.check_demonstrations(task.name, made.images_sha256)
                 self.materials[task.name] = made
                 self.measuring.heldout[task.name] = made.heldout
@@ -117,6 +117,7 @@ class Cell:
             self.frames.tasks[task.name] = made.train
             if self.run.suite.has_simulator:
                 self.checkpoints.note_horizon(task.name, self.run.suite.horizon(task))
+        self.notify(Prepared(task=task.name))
         return made.prepared
 
     def execute(self) -> None:
