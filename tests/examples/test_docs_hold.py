@@ -44,16 +44,20 @@ def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(other), f"{target}#{anchor}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_setting_that_a_page_names_is_a_flag(page: Path) -> None:
+@pytest.fixture(scope="module")
+def known_settings() -> set[str]:
+    """All flags of settings, and their branches: a page may name a group by its branch."""
     runs = [preset(name) for name in ("metaworld-10", "libero-goal", "datasets")]
     runs += [replace(runs[0], policy=POLICIES[name]()) for name in POLICIES]
     shown = (settings_help(run, verb="run") for run in runs)
-    known = {flag for text in shown for flag in re.findall(r"--([a-z][a-z.-]+)", text)}
+    flags = {flag for text in shown for flag in re.findall(r"--([a-z][a-z.-]+)", text)}
+    return flags | {flag[:at] for flag in flags for at, sign in enumerate(flag) if sign == "."}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_setting_that_a_page_names_is_a_flag(page: Path, known_settings: set[str]) -> None:
     text = page.read_text()
-    # A page may name a group of settings by its branch.
-    branches = {flag[:at] for flag in known for at, sign in enumerate(flag) if sign == "."}
-    assert set(SETTING.findall(text) + FLAG.findall(text)) <= known | branches
+    assert set(SETTING.findall(text) + FLAG.findall(text)) <= known_settings
 
 
 def test_every_setting_of_a_rule_that_a_page_names_is_a_field_of_one() -> None:
