@@ -150,7 +150,7 @@ def _library() -> ModuleType:
     except ImportError as error:
         raise MissingDependency(
             "this dataset stores its cameras as video, which needs PyAV; "
-            "install it with: pip install 'phaser-vla[video]'"
+            "run: pip install 'phaser-vla[video]'"
         ) from error
     module: ModuleType = av
     return module
