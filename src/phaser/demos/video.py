@@ -150,7 +150,7 @@ def video_library(what: str) -> ModuleType:
         import av
     except ImportError as error:
         raise MissingDependency(
-            f"{what} needs PyAV; install it with: pip install 'phaser-vla[video]'"
+            f"{what} needs PyAV; run: pip install 'phaser-vla[video]'"
         ) from error
     module: ModuleType = av
     return module
