@@ -116,7 +116,7 @@ def _parsed(rows: Any, where: Path) -> Iterator[Clip]:
     kinds = {
         field.name: {"str": str, "int": int, "bool": bool}[str(field.type)] for field in _FIELDS
     }
-    for row in rows if isinstance(rows, list) else [None]:
+    for row in rows if isinstance(rows, list) else [{}]:
         fits = isinstance(row, dict) and {name: type(value) for name, value in row.items()} == kinds
         # A list from elsewhere must not point at other files of this machine.
         if not fits or Path(row["file"]).parts[:-1] != (FOLDER,):
