@@ -21,7 +21,6 @@ from phaser.routing.samplers import (
     uniform_over_frames,
 )
 
-
 OverCurrent = Literal["max", "mean", "softmax", "closest"]
 
 
