@@ -13,6 +13,7 @@ from phaser.cli.arguments import (
     add_budget_tolerance,
     add_kinds,
     add_phases,
+    add_record,
     add_verbose,
     budgets_in,
     processes,
@@ -24,6 +25,7 @@ from phaser.cli.execution import (
     learnt_tasks,
     require_frames_for_phases,
     settings_folder,
+    traces_in,
     watched,
 )
 from phaser.cli.kinds import with_kinds
@@ -37,6 +39,7 @@ from phaser.experiments.axes import Axes
 from phaser.experiments.finished import check_budgets, is_finished
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run
+from phaser.experiments.traces import Traces
 from phaser.memory.budget import Budget
 
 DEFAULT_METHODS = ("sequential", "er", "phaser")
@@ -85,6 +88,7 @@ def execute(arguments: Sequence[str]) -> int:
         to_stderr=chosen.json,
         budget_tolerance=tolerance,
         verbose=chosen.verbose,
+        traces=traces_in(chosen, base),
     )
     pages = write_pages(folders, out / "report.html", budget_tolerance=tolerance)
     show(pages, as_json=chosen.json, folder=str(out))
@@ -99,6 +103,7 @@ def run_cells(
     to_stderr: bool,
     budget_tolerance: float = 0.01,
     verbose: bool = False,
+    traces: Traces | None = None,
 ) -> list[Path]:
     """Say what is there already, run the rest, watched."""
     todo = [cell for cell in cells if not is_finished(cell, out / cell.name)]
@@ -120,7 +125,14 @@ def run_cells(
         # Imported when progress is on the screen: torch takes seconds to load.
         from phaser.experiments.grid import run_grid
 
-        run_grid(cells, out, notify, num_workers=num_workers, budget_tolerance=budget_tolerance)
+        run_grid(
+            cells,
+            out,
+            notify,
+            num_workers=num_workers,
+            budget_tolerance=budget_tolerance,
+            traces=traces,
+        )
 
     watched(
         todo,
@@ -153,5 +165,6 @@ def _parser() -> Parser:
     parser.add_argument("--workers", type=processes, default=2, help="processes (default: 2)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/PRESET")
     add_verbose(parser)
+    add_record(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     return parser
