@@ -87,12 +87,33 @@ def add_budget_tolerance(parser: Parser) -> None:
     )
 
 
+def add_verbose(parser: Parser) -> None:
+    parser.add_argument(
+        "--verbose",
+        action="store_true",
+        help="also how fast rollouts are: shares of physics, rendering and policy",
+    )
+
+
 def add_phases(parser: Parser) -> None:
     parser.add_argument(
         "--phases",
         metavar="FILE",
         help="phases from a stage_info.json (see phaser segment), a shipped annotation by name "
         "(libero-goal), or 'dataset': those a LeRobot dataset carries; instead of Auto-PC's own",
+    )
+
+
+def add_record(parser: Parser) -> None:
+    parser.add_argument(
+        "--record",
+        nargs="?",
+        type=positive,
+        const=1,
+        default=0,
+        metavar="N",
+        help="film the first N rollouts of each task (default: 1): clips/ and clips.json in each "
+        "run's folder, for phaser film and the page",
     )
 
 

@@ -13,15 +13,19 @@ from phaser.cli.arguments import (
     add_budget_tolerance,
     add_kinds,
     add_phases,
+    add_record,
+    add_verbose,
     budgets_in,
     processes,
     split_first,
     whole_numbers,
 )
 from phaser.cli.execution import (
+    Notify,
     learnt_tasks,
     require_frames_for_phases,
     settings_folder,
+    traces_in,
     watched,
 )
 from phaser.cli.kinds import with_kinds
@@ -35,6 +39,7 @@ from phaser.experiments.axes import Axes
 from phaser.experiments.finished import check_budgets, is_finished
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run
+from phaser.experiments.traces import Traces
 from phaser.memory.budget import Budget
 
 DEFAULT_METHODS = ("sequential", "er", "phaser")
@@ -82,6 +87,8 @@ def execute(arguments: Sequence[str]) -> int:
         num_workers=chosen.workers,
         to_stderr=chosen.json,
         budget_tolerance=tolerance,
+        verbose=chosen.verbose,
+        traces=traces_in(chosen, base),
     )
     pages = write_pages(folders, out / "report.html", budget_tolerance=tolerance)
     show(pages, as_json=chosen.json, folder=str(out))
@@ -95,6 +102,8 @@ def run_cells(
     num_workers: int,
     to_stderr: bool,
     budget_tolerance: float = 0.01,
+    verbose: bool = False,
+    traces: Traces | None = None,
 ) -> list[Path]:
     """Say what is there already, run the rest, watched."""
     todo = [cell for cell in cells if not is_finished(cell, out / cell.name)]
@@ -109,18 +118,29 @@ def run_cells(
         check_budgets([out / cell.name for cell in cells], tolerance=budget_tolerance)
         return [out / cell.name for cell in cells]
     require_suite(todo[0])
-    from phaser.experiments.grid import run_grid
-
     learnt = frozenset.intersection(*(learnt_tasks(cell, out / cell.name) for cell in todo))
     require_frames_for_phases(todo, say, learnt=learnt)
+
+    def work(notify: Notify) -> None:
+        # Imported when progress is on the screen: torch takes seconds to load.
+        from phaser.experiments.grid import run_grid
+
+        run_grid(
+            cells,
+            out,
+            notify,
+            num_workers=num_workers,
+            budget_tolerance=budget_tolerance,
+            traces=traces,
+        )
+
     watched(
         todo,
-        lambda notify: run_grid(
-            cells, out, notify, num_workers=num_workers, budget_tolerance=budget_tolerance
-        ),
+        work,
         num_workers=num_workers,
         to_stderr=to_stderr,
         learnt=learnt,
+        verbose=verbose,
     )
     return [out / cell.name for cell in cells]
 
@@ -144,5 +164,7 @@ def _parser() -> Parser:
     add_budget_tolerance(parser)
     parser.add_argument("--workers", type=processes, default=2, help="processes (default: 2)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/PRESET")
+    add_verbose(parser)
+    add_record(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     return parser

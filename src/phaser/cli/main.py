@@ -19,6 +19,7 @@ VERBS = {
     "run": ("phaser.cli.run", "run one method once, with any setting changed"),
     "grid": ("phaser.cli.grid", "run methods × seeds × budgets; call it again to resume"),
     "report": ("phaser.cli.report", "compare finished runs: a table and report.html"),
+    "film": ("phaser.cli.film", "show runs made with --record as a moving matrix, WebP or mp4"),
     "power": ("phaser.cli.power", "how many streams and rollouts would find a gap, from a pilot"),
     "record": ("phaser.cli.record", "record and encode demonstrations in advance"),
     "segment": ("phaser.cli.segment", "cut demonstrations from anywhere into named phases"),
