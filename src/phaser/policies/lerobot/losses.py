@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
+
+Network: TypeAlias = Any
+"""A policy of LeRobot: a torch module with `config`, `name` and its own loss."""
 
 
 def native_losses(
-    network: nn.Module, inputs: Mapping[str, Any], *, seed: int
+    network: Network, inputs: Mapping[str, Any], *, seed: int
 ) -> Float[Tensor, "rows"] | None:
     """Losses of all samples in one pass; None for a policy that has no such way.
 
@@ -29,7 +32,7 @@ def native_losses(
 
 
 def losses_one_by_one(
-    network: nn.Module, inputs: Mapping[str, Any], places: Iterable[int], *, seed: int
+    network: Network, inputs: Mapping[str, Any], places: Iterable[int], *, seed: int
 ) -> Float[Tensor, "rows"]:
     """LeRobot's loss of each sample alone; its noise depends on its place and on nothing else."""
     found = []
@@ -53,7 +56,7 @@ def single_row(inputs: Mapping[str, Any], row: int) -> dict[str, Any]:
     }
 
 
-def _act_losses(network: nn.Module, inputs: Mapping[str, Any]) -> Float[Tensor, "rows"]:
+def _act_losses(network: Network, inputs: Mapping[str, Any]) -> Float[Tensor, "rows"]:
     """ACT's own formula before its mean; outside of training it has no posterior to be held to,
     which LeRobot's own `forward` does not expect."""
     frames = dict(inputs)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from phaser.core.contract import Contract
 from phaser.core.policy import Observation, ParameterGroup
 from phaser.core.samples import Samples
 from phaser.core.streams import Stream
-from phaser.policies.lerobot.losses import losses_one_by_one, native_losses
+from phaser.policies.lerobot.losses import Network, losses_one_by_one, native_losses
 from phaser.policies.module_policy import ModulePolicy
 
 LANGUAGE_WIDTH = 384
@@ -26,7 +26,7 @@ LANGUAGE_WIDTH = 384
 class Parts:
     """All that LeRobot gives: the network, its processors, and words about them."""
 
-    network: nn.Module
+    network: Network
     before: Callable[[dict[str, Any]], dict[str, Any]]
     """Normalises and tokenises a batch."""
     after: Callable[[Tensor], Tensor]
@@ -56,7 +56,7 @@ class LeRobotPolicy(ModulePolicy):
         super().__init__(contract, name="lerobot", chunk_length=chunk_length)
         self.contract["lerobot"] = dict(parts.described)
         self.contract["normalised_by"] = dict(parts.normalised_by)
-        self.network = parts.network
+        self.network: Network = parts.network
         self._before, self._after, self._embeds = parts.before, parts.after, parts.embeds
         self._losses = losses
         self._embedded: dict[str, Tensor] = {}
