@@ -45,10 +45,14 @@ $(VENV)/.libero: $(STAMP) requirements-libero.txt
 	@$(PIP) --no-deps --requirement requirements-libero.txt
 	@touch $@
 
+$(VENV)/.browser: $(STAMP) scripts/setup_browser.sh
+	@bash scripts/setup_browser.sh
+	@touch $@
+
 demo: setup
 	@$(BIN)/phaser demo
 
-test: setup libero
+test: setup libero $(VENV)/.browser
 	@echo "test: all tests, two at a time"
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
 

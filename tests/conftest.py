@@ -23,6 +23,10 @@ install_import_hook([f"phaser.{layer}" for layer in _CHECKED], "beartype.beartyp
 # by the entry point in its dist-info.
 sys.path.append(str(Path(__file__).parent / "faults"))
 
+# Fixtures that several folders share; a process can hold one Playwright only, so they come in here.
+sys.path.append(str(Path(__file__).parent))
+from browsers import browser, context  # noqa: E402, F401
+
 # A busy machine is no defect: examples are bounded by number, never by time.
 settings.register_profile("phaser", deadline=None)
 settings.load_profile("phaser")

@@ -3,37 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import pytest
-
-CHROMIUM = shutil.which("chromium")
-FLAGS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
-
-
-@contextmanager
-def chromium() -> Iterator[Any]:
-    """A browser; tests that need one are skipped where it, or what drives it, is missing."""
-    for package in ("fastapi", "uvicorn"):
-        pytest.importorskip(package, reason=f"needs {package}: pip install 'phaser-vla[annotate]'")
-    driver = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install it")
-    if CHROMIUM is None:
-        pytest.skip("needs Debian's chromium: apt-get install chromium")
-    with driver.sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield made
-        made.close()
 
 
 class Annotator:

@@ -3,6 +3,7 @@
 import re
 import runpy
 from dataclasses import fields, replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,33 @@ def first_column(text: str, heading: str) -> list[str]:
     return re.findall(r"^\| `([^`]+)`", section, re.MULTILINE)
 
 
+@cache
+def known_flags() -> set[str]:
+    """Flags of all settings of the shipped suites and policies."""
+    runs = [preset(name) for name in ("metaworld-10", "libero-goal", "datasets")]
+    runs += [replace(runs[0], policy=POLICIES[name]()) for name in POLICIES]
+    shown = (settings_help(run, verb="run") for run in runs)
+    return {flag for text in shown for flag in re.findall(r"--([a-z][a-z.-]+)", text)}
+
+
+def fidelity() -> str:
+    """All pages that compare the code with the paper."""
+    return "".join(page.read_text() for page in sorted((ROOT / "docs").glob("fidelity*.md")))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_page_has_more_than_2500_words(page: Path) -> None:
+    words = [one for one in page.read_text().split() if re.search(r"\w", one)]
+    assert len(words) <= 2500
+
+
+def test_the_navigation_has_every_page_once() -> None:
+    nav = (ROOT / "mkdocs.yml").read_text().split("\nnav:\n")[1].split("\nmarkdown_extensions")[0]
+    listed = re.findall(r"([\w/-]+\.md)$", nav, re.MULTILINE)
+    pages = [str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")]
+    assert sorted(listed) == sorted(pages)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
     for target, anchor in LINK.findall(page.read_text()):
@@ -46,11 +74,7 @@ def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_setting_that_a_page_names_is_a_flag(page: Path) -> None:
-    runs = [preset(name) for name in ("metaworld-10", "libero-goal", "datasets")]
-    runs += [replace(runs[0], policy=POLICIES[name]()) for name in POLICIES]
-    shown = (settings_help(run, verb="run") for run in runs)
-    known = {flag for text in shown for flag in re.findall(r"--([a-z][a-z.-]+)", text)}
-    text = page.read_text()
+    known, text = known_flags(), page.read_text()
     # A page may name a group of settings by its branch.
     branches = {flag[:at] for flag in known for at, sign in enumerate(flag) if sign == "."}
     assert set(SETTING.findall(text) + FLAG.findall(text)) <= known | branches
@@ -69,7 +93,7 @@ def test_every_setting_of_a_rule_that_a_page_names_is_a_field_of_one() -> None:
 
 
 def test_every_test_that_fidelity_names_exists() -> None:
-    named = re.findall(r"`(test_\w+)`", (ROOT / "docs" / "fidelity.md").read_text())
+    named = re.findall(r"`(test_\w+)`", fidelity())
     written = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     assert len(named) > 8
     assert [name for name in named if f"def {name}(" not in written] == []
@@ -139,7 +163,7 @@ def test_the_pages_say_which_distribution_to_install() -> None:
 
 
 def test_fidelity_names_settings_at_all() -> None:
-    assert len(set(SETTING.findall((ROOT / "docs" / "fidelity.md").read_text()))) > 15
+    assert len(set(SETTING.findall(fidelity()))) > 15
 
 
 def test_the_table_of_methods_is_complete() -> None:
@@ -147,15 +171,16 @@ def test_the_table_of_methods_is_complete() -> None:
     assert first_column(text, "Keep × Draw × Rehearse × Penalty") == [*METHODS]
 
 
-def test_the_readme_names_every_verb() -> None:
-    text = (ROOT / "README.md").read_text()
+def test_the_page_of_commands_names_every_verb_and_the_readme_leads_there() -> None:
+    text = (ROOT / "docs" / "commands.md").read_text()
     assert {verb for verb in VERBS if f"`phaser {verb}" in text} == set(VERBS)
-    assert "make test" in text
+    readme = (ROOT / "README.md").read_text()
+    assert "docs/commands.md" in readme
+    assert "make test" in readme
 
 
 def test_every_column_and_file_of_a_run_folder_is_explained() -> None:
-    text = (ROOT / "docs" / "architecture.md").read_text()
-    section = text.split("## The run folder\n")[1].split("\n## ")[0]
+    section = (ROOT / "docs" / "run-folder.md").read_text()
     columns = {*EPISODES_SCHEMA.names, *LOSSES_SCHEMA.names}
     assert {name for name in columns if f"`{name}`" in section} == columns
 

@@ -96,6 +96,19 @@ def add_phases(parser: Parser) -> None:
     )
 
 
+def add_record(parser: Parser) -> None:
+    parser.add_argument(
+        "--record",
+        nargs="?",
+        type=positive,
+        const=1,
+        default=0,
+        metavar="N",
+        help="film the first N rollouts of each task (default: 1): clips/ and clips.json in each "
+        "run's folder, for phaser film and the page",
+    )
+
+
 KINDS = {"suite": "suite", "policy": "policy"}
 RULES = {"keep": "keep rule", "draw": "draw rule", "rehearse": "rehearse rule"}
 RULES |= {"penalty": "penalty", "segmenter": "segmenter"}

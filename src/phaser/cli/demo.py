@@ -6,7 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from phaser.cli.arguments import Parser, processes
+from phaser.cli.arguments import Parser, add_record, processes
+from phaser.cli.execution import traces_in
 from phaser.cli.grid import run_cells
 from phaser.cli.output import show, write_pages
 from phaser.cli.recordings import require_suite
@@ -29,6 +30,7 @@ def execute(arguments: Sequence[str]) -> int:
     parser = Parser("demo", "Learn ten robot tasks in a row with three methods, and compare them.")
     parser.add_argument("--out", type=Path, default=Path("runs", "demo"), help="default: runs/demo")
     parser.add_argument("--workers", type=processes, default=2, help="processes (default: 2)")
+    add_record(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     chosen = parser.parse(arguments)
     base = preset(PRESET)
@@ -37,7 +39,13 @@ def execute(arguments: Sequence[str]) -> int:
     stream = sys.stderr if chosen.json else sys.stdout
     print(introduction(base, chosen.out), file=stream, flush=True)
     cells = Axes(methods=METHOD_NAMES, budgets=(Budget.per_task(BUDGET),)).cells(base)
-    folders = run_cells(cells, chosen.out, num_workers=chosen.workers, to_stderr=chosen.json)
+    folders = run_cells(
+        cells,
+        chosen.out,
+        num_workers=chosen.workers,
+        to_stderr=chosen.json,
+        traces=traces_in(chosen, base),
+    )
     pages = write_pages(folders, chosen.out / "report.html")
     show(pages, as_json=chosen.json, folder=str(chosen.out))
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from phaser.core.suite import SPLITS
 from phaser.experiments.events import Event
 from phaser.experiments.position import POSITION, Position
 from phaser.experiments.run import Run
+from phaser.experiments.traces import Traces
 
 Notify = Callable[[str, Event], None]
 """Called with the name of a cell and what happened in it."""
@@ -96,3 +98,10 @@ def _frames_per_task(run: Run) -> float:
 def settings_folder(out: Path | None, *parts: str) -> Path:
     """Where results go: what the user says, else below `runs`."""
     return out if out is not None else Path("runs", *parts)
+
+
+def traces_in(chosen: Namespace, run: Run) -> Traces:
+    """What the flags ask cells to leave beside their results."""
+    if chosen.record and not run.suite.has_simulator:
+        raise BadInput("--record films rollouts, but this suite has no simulator; leave it out")
+    return Traces(clips_per_task=chosen.record)

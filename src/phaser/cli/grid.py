@@ -13,6 +13,7 @@ from phaser.cli.arguments import (
     add_budget_tolerance,
     add_kinds,
     add_phases,
+    add_record,
     budgets_in,
     processes,
     split_first,
@@ -22,6 +23,7 @@ from phaser.cli.execution import (
     learnt_tasks,
     require_frames_for_phases,
     settings_folder,
+    traces_in,
     watched,
 )
 from phaser.cli.kinds import with_kinds
@@ -35,6 +37,7 @@ from phaser.experiments.axes import Axes
 from phaser.experiments.finished import check_budgets, is_finished
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run
+from phaser.experiments.traces import Traces
 from phaser.memory.budget import Budget
 
 DEFAULT_METHODS = ("sequential", "er", "phaser")
@@ -82,6 +85,7 @@ def execute(arguments: Sequence[str]) -> int:
         num_workers=chosen.workers,
         to_stderr=chosen.json,
         budget_tolerance=tolerance,
+        traces=traces_in(chosen, base),
     )
     pages = write_pages(folders, out / "report.html", budget_tolerance=tolerance)
     show(pages, as_json=chosen.json, folder=str(out))
@@ -95,6 +99,7 @@ def run_cells(
     num_workers: int,
     to_stderr: bool,
     budget_tolerance: float = 0.01,
+    traces: Traces | None = None,
 ) -> list[Path]:
     """Say what is there already, run the rest, watched."""
     todo = [cell for cell in cells if not is_finished(cell, out / cell.name)]
@@ -116,7 +121,12 @@ def run_cells(
     watched(
         todo,
         lambda notify: run_grid(
-            cells, out, notify, num_workers=num_workers, budget_tolerance=budget_tolerance
+            cells,
+            out,
+            notify,
+            num_workers=num_workers,
+            budget_tolerance=budget_tolerance,
+            traces=traces,
         ),
         num_workers=num_workers,
         to_stderr=to_stderr,
@@ -144,5 +154,6 @@ def _parser() -> Parser:
     add_budget_tolerance(parser)
     parser.add_argument("--workers", type=processes, default=2, help="processes (default: 2)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/PRESET")
+    add_record(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     return parser

@@ -15,6 +15,7 @@ from phaser.cli.arguments import (
     add_budget,
     add_kinds,
     add_phases,
+    add_record,
     budgets_in,
     processes,
     split_first,
@@ -23,6 +24,7 @@ from phaser.cli.execution import (
     learnt_tasks,
     require_frames_for_phases,
     settings_folder,
+    traces_in,
     watched,
 )
 from phaser.cli.kinds import with_kinds
@@ -40,6 +42,7 @@ from phaser.experiments.position import POSITION, Position
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run, run_from, settings_in, settings_of
 from phaser.experiments.settings_files import KIND
+from phaser.experiments.traces import Traces
 from phaser.methods.table import method
 
 EPILOG = """\
@@ -67,8 +70,9 @@ def execute(arguments: Sequence[str]) -> int:
         run = run.with_phases(chosen.phases)
     check_launcher(run.method.name, reads_gradient=run.method.reads_gradient)
     out = settings_folder(chosen.out, run.preset, run.name)
+    traces = traces_in(chosen, run)
     if not is_first_process():
-        return _beside(run, out, chosen.simulators)
+        return _beside(run, out, chosen.simulators, traces)
     require_writable(out)
     stream = sys.stderr if chosen.json else sys.stdout
     if is_finished(run, out):
@@ -85,7 +89,9 @@ def execute(arguments: Sequence[str]) -> int:
         with Simulators(chosen.simulators) as simulators:
             watched(
                 [run],
-                lambda notify: run_cell(run, out, partial(notify, run.name), simulators=simulators),
+                lambda notify: run_cell(
+                    run, out, partial(notify, run.name), simulators=simulators, traces=traces
+                ),
                 num_workers=chosen.workers,
                 to_stderr=chosen.json,
                 learnt=learnt,
@@ -94,13 +100,13 @@ def execute(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _beside(run: Run, out: Path, num_simulators: int) -> int:
+def _beside(run: Run, out: Path, num_simulators: int, traces: Traces) -> int:
     """Train along with the first process, which alone writes, records and talks."""
     if not is_finished(run, out):
         from phaser.experiments.cell import run_cell
 
         with Simulators(num_simulators) as simulators:
-            run_cell(run, out, simulators=simulators)
+            run_cell(run, out, simulators=simulators, traces=traces)
     return 0
 
 
@@ -184,6 +190,7 @@ def _parser() -> Parser:
         default=min(2, available_cores()),
         help="simulator processes; results do not depend on it (default: %(default)s)",
     )
+    add_record(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     return parser
 

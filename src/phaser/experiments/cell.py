@@ -24,12 +24,14 @@ from phaser.evaluation.rollouts import Episode
 from phaser.evaluation.simulators import Simulators
 from phaser.experiments.allocator import keep_freed_memory
 from phaser.experiments.events import Finished, Measured, Notify, Preparing, Stepped, ignore
+from phaser.experiments.filming import Filming
 from phaser.experiments.folder import CellFolder
 from phaser.experiments.kept_frames import KeptFrames, check_filled
 from phaser.experiments.measuring import Measuring
 from phaser.experiments.prepare import Preparation
 from phaser.experiments.resume import Checkpoints
 from phaser.experiments.run import Run
+from phaser.experiments.traces import Traces
 from phaser.memory.certificate import certificate
 from phaser.routing.nothing import NoDraw
 from phaser.training.frames import FrameTable
@@ -54,6 +56,7 @@ class Cell:
     notify: Notify
     simulators: Simulators
     """Simulator processes; their number changes how long a cell takes, never what it finds."""
+    traces: Traces = field(default_factory=Traces)
     frames: FrameTable = field(default_factory=FrameTable)
     materials: dict[str, TaskMaterial] = field(default_factory=dict)
     steps_made: int = 0
@@ -88,6 +91,13 @@ class Cell:
             timed=self.checkpoints.spent.noted,
         )
         self.kept = KeptFrames(path=self.path / "memory", run=run, writes=writes)
+        self.filming = Filming(
+            folder=self.path,
+            tasks=[task.name for task in self.tasks],
+            orientation=self.contract.orientation,
+            clips_per_task=self.traces.clips_per_task,
+            writes=writes,
+        )
         self.measuring = Measuring(
             run=run,
             policy=self.policy,
@@ -95,6 +105,7 @@ class Cell:
             folder=self.folder,
             checkpoints=self.checkpoints,
             simulators=self.simulators,
+            filming=self.filming,
             streams=self.streams,
             accelerator=self.accelerator,
             notify=self.notify,
@@ -137,6 +148,7 @@ class Cell:
         learnt = stages[: self.checkpoints.position.task_index]
         if self.checkpoints.is_begun:
             self.folder.go_on(self.run, learnt)
+            self.filming.go_on(learnt)
         else:
             self._try_bytes()
             self.folder.start(self.run)
@@ -280,17 +292,19 @@ def run_cell(
     notify: Notify = ignore,
     *,
     simulators: Simulators | None = None,
+    traces: Traces | None = None,
 ) -> None:
     """Run one cell to its end in this process, from wherever an earlier process left it.
 
-    Without simulators that are kept for several cells it has one of its own.
+    simulators: kept for several cells; without them the cell has one of its own.
+    traces: what the cell leaves beside its results, such as clips of rollouts.
     """
     check_launcher(run.method.name, reads_gradient=run.method.reads_gradient)
     with ExitStack() as stack:
         if is_first_process():
             stack.enter_context(exclusive(folder / ".lock", what="run folder"))
         kept = simulators or stack.enter_context(Simulators())
-        cell = Cell(run=run, path=folder, notify=notify, simulators=kept)
+        cell = Cell(run=run, path=folder, notify=notify, simulators=kept, traces=traces or Traces())
         cell.execute()
         cell.accelerator.wait_for_everyone()
         cell.accelerator.end_training()

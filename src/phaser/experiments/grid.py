@@ -19,6 +19,7 @@ from phaser.experiments.cell import run_cell
 from phaser.experiments.events import Event, Failed, Finished
 from phaser.experiments.finished import check_budgets, is_finished
 from phaser.experiments.run import Run
+from phaser.experiments.traces import Traces
 
 Notify = Callable[[str, Event], None]
 """Called with the name of a cell and what happened in it."""
@@ -31,8 +32,10 @@ def run_grid(
     *,
     num_workers: int = 2,
     budget_tolerance: float = 0.01,
+    traces: Traces | None = None,
 ) -> list[Path]:
     """Run what is not finished, several cells at a time; returns all cell folders."""
+    left = traces or Traces()
     folders = [out / cell.name for cell in cells]
     todo = [
         (cell, folder)
@@ -43,14 +46,16 @@ def run_grid(
         with Simulators() as simulators:
             for cell, folder in todo:
                 tell = partial(notify, cell.name)
-                run_cell(cell, folder, tell, simulators=simulators)
+                run_cell(cell, folder, tell, simulators=simulators, traces=left)
     else:
-        _in_workers(todo, notify, min(num_workers, len(todo)))
+        _in_workers(todo, notify, min(num_workers, len(todo)), left)
     check_budgets(folders, tolerance=budget_tolerance)
     return folders
 
 
-def _in_workers(todo: list[tuple[Run, Path]], notify: Notify, num_workers: int) -> None:
+def _in_workers(
+    todo: list[tuple[Run, Path]], notify: Notify, num_workers: int, traces: Traces
+) -> None:
     """Workers take one cell after the other and keep their simulators in between."""
     context = get_context("spawn")
     queue = list(reversed(todo))
@@ -58,7 +63,7 @@ def _in_workers(todo: list[tuple[Run, Path]], notify: Notify, num_workers: int) 
     try:
         for _ in range(num_workers):
             ours, theirs = context.Pipe()
-            worker = context.Process(target=_work, args=(theirs,), daemon=True)
+            worker = context.Process(target=_work, args=(theirs, traces), daemon=True)
             with _interrupts_blocked():
                 worker.start()
             theirs.close()
@@ -107,20 +112,26 @@ def _answer(
             pipes.pop(pipe).join()
 
 
-def _work(pipe: Connection) -> None:
+def _work(pipe: Connection, traces: Traces) -> None:
     with Simulators() as simulators:
         while (job := pipe.recv()) is not None:
             run, folder = job
-            _run_one(pipe, run, folder, simulators)
+            _run_one(pipe, run, folder, simulators, traces)
             # A finished cell is a cycle that maps its features; freed now, not when Python gets
             # to it.
             gc.collect()
 
 
-def _run_one(pipe: Connection, run: Run, folder: Path, simulators: Simulators) -> None:
+def _run_one(
+    pipe: Connection, run: Run, folder: Path, simulators: Simulators, traces: Traces
+) -> None:
     name = run.name
+
+    def tell(event: Event) -> None:
+        pipe.send((name, event))
+
     try:
-        run_cell(run, folder, lambda event: pipe.send((name, event)), simulators=simulators)
+        run_cell(run, folder, tell, simulators=simulators, traces=traces)
     except PhaserError as error:
         pipe.send((name, Failed(message=str(error))))
         raise SystemExit from None

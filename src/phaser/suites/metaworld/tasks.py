@@ -62,7 +62,7 @@ INSTRUCTIONS = {
 
 LISTS = {
     # Chosen by phases and joint learnability, before any method was run on them: six with a grasp,
-    # three pairs that share a scene and reverse the motion (docs/decisions.md).
+    # three pairs that share a scene and reverse the motion (docs/history/).
     "metaworld-10": (
         "hammer",
         "drawer-open",
@@ -89,7 +89,7 @@ LISTS = {
         "coffee-pull",
     ),
     # None of the twenty above, for a second confirmation: of 24 others that were screened, those
-    # learnt jointly in half of the rollouts that have three phases or more (docs/decisions.md).
+    # learnt jointly in half of the rollouts that have three phases or more (docs/history/).
     "metaworld-confirm": (
         "sweep",
         "door-lock",
