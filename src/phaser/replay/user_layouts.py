@@ -45,25 +45,28 @@ def layout_of(
 def _declared(samples: Any, action: Key, task: str) -> Any:
     if hasattr(samples, "layout"):
         return samples.layout
-    found = [_own(one, action, task) for one in innermost(samples)]
+    found = [_own(one, action) for one in innermost(samples)]
     if any(one != found[0] for one in found):
         raise BadInput(
             f"the datasets of task {task!r} declare different action layouts; make them tasks of "
             "their own, or pass one layout= for all"
         )
-    return found[0]
+    layout, from_names = found[0]
+    if from_names:
+        say(f"actions of task {task!r}, by the names in info.json: {in_words(layout)}")
+    return layout
 
 
-def _own(dataset: Any, action: Key, task: str) -> Any:
-    """From the dataset itself, our sidecar in its folder, or the names in its info.json."""
+def _own(dataset: Any, action: Key) -> tuple[Any, bool]:
+    """From the dataset itself, our sidecar in its folder, or the names in its info.json; and
+    whether it was the names."""
     layout = getattr(dataset, "layout", None)
     root = getattr(dataset, "root", None)
     if layout is None and root is not None:
         sidecar = read_sidecar(Path(root))
         layout = sidecar.layout if sidecar else None
     info = getattr(getattr(dataset, "meta", None), "info", None)
-    if layout is None and info is not None:
-        layout = layout_in_info(info, str(action))
-        if layout is not None:
-            say(f"actions of task {task!r}, by the names in info.json: {in_words(layout)}")
-    return layout
+    if layout is not None or info is None:
+        return layout, False
+    layout = layout_in_info(info, str(action))
+    return layout, layout is not None
