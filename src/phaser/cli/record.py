@@ -37,7 +37,7 @@ def execute(arguments: Sequence[str]) -> int:
     tasks = run.suite.tasks()
     with Watch([]) as watch:
         watch.expect_recordings(len(tasks))
-        with BackgroundRecorder(run, tasks, watch.recorded, num_workers=chosen.workers):
+        with BackgroundRecorder([(run, tasks)], watch.recorded, num_workers=chosen.workers):
             pass
     print(f"{len(tasks)} tasks are recorded and encoded in {run.suite.cache}")
     return 0
