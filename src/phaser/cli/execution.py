@@ -30,25 +30,26 @@ def watched(
     num_workers: int,
     to_stderr: bool,
     learnt: Collection[str] = (),
+    verbose: bool = False,
 ) -> None:
     """Do the work while recordings are made in the background and progress is shown.
 
     learnt: tasks that no cell has to learn any more; what is gone of them is not recorded again.
     """
     todo = unrecorded(cells, learnt)
-    with Watch(cells, stream=sys.stderr if to_stderr else sys.stdout) as watch:
-        if todo:
-            watch.expect_recordings(sum(len(tasks) for _, tasks in todo))
-        recorder = BackgroundRecorder(todo, watch.recorded, num_workers=num_workers)
-        with recorder:
+    stream = sys.stderr if to_stderr else sys.stdout
+    with (
+        Watch(cells, stream=stream, num_workers=num_workers, verbose=verbose) as watch,
+        BackgroundRecorder(todo, watch, num_workers=num_workers) as recorder,
+    ):
 
-            def notify(name: str, event: Event) -> None:
-                recorder.check()
-                if isinstance(event, Failed):
-                    watch.say(f"{name} failed: {event.message}")
-                watch.cell(name, event)
+        def notify(name: str, event: Event) -> None:
+            recorder.check()
+            if isinstance(event, Failed):
+                watch.say(f"{name} failed: {event.message}")
+            watch.cell(name, event)
 
-            work(notify)
+        work(notify)
 
 
 def unrecorded(cells: Sequence[Run], learnt: Collection[str] = ()) -> list[tuple[Run, list[Task]]]:
