@@ -99,11 +99,9 @@ def _percent(share: float | None) -> float | None:
 
 
 def _table(pairs: Mapping[str, Pair]) -> list[str]:
-    rows = [("", "A", "B")]
-    rows += [
-        (_cut(name, FIRST), *(_cut(_words(one), LONGEST) for one in pair))
-        for name, pair in pairs.items()
-    ]
+    rows = [["", "A", "B"]]
+    for name, pair in pairs.items():
+        rows.append([_cut(name, FIRST), *(_cut(_words(one), LONGEST) for one in pair)])
     return [line[:WIDTH] for line in columns(rows)]
 
 
