@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from phaser.cli.arguments import (
     Parser,
@@ -16,11 +15,13 @@ from phaser.cli.arguments import (
     add_kinds,
     add_phases,
     add_record,
+    add_verbose,
     budgets_in,
     processes,
     split_first,
 )
 from phaser.cli.execution import (
+    Notify,
     learnt_tasks,
     require_frames_for_phases,
     settings_folder,
@@ -41,7 +42,7 @@ from phaser.experiments.finished import is_finished
 from phaser.experiments.position import POSITION, Position
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run, run_from, settings_in, settings_of
-from phaser.experiments.settings_files import KIND
+from phaser.experiments.settings_files import layered
 from phaser.experiments.traces import Traces
 from phaser.methods.table import method
 
@@ -83,18 +84,22 @@ def execute(arguments: Sequence[str]) -> int:
         require_suite(run)
         learnt = learnt_tasks(run, out)
         require_frames_for_phases([run], lambda line: print(line, file=stream), learnt=learnt)
-        # Imported when there is something to train: help and mistakes need no torch.
-        from phaser.experiments.cell import run_cell
+
+        def work(notify: Notify) -> None:
+            # Imported when progress is on the screen: torch takes seconds to load.
+            from phaser.experiments.cell import run_cell
+
+            tell = partial(notify, run.name)
+            run_cell(run, out, tell, simulators=simulators, traces=traces)
 
         with Simulators(chosen.simulators) as simulators:
             watched(
                 [run],
-                lambda notify: run_cell(
-                    run, out, partial(notify, run.name), simulators=simulators, traces=traces
-                ),
+                work,
                 num_workers=chosen.workers,
                 to_stderr=chosen.json,
                 learnt=learnt,
+                verbose=chosen.verbose,
             )
     show(write_pages([out], out / "report.html"), as_json=chosen.json, folder=str(out))
     return 0
@@ -190,6 +195,7 @@ def _parser() -> Parser:
         default=min(2, available_cores()),
         help="simulator processes; results do not depend on it (default: %(default)s)",
     )
+    add_verbose(parser)
     add_record(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     return parser
@@ -203,13 +209,4 @@ def _help(parser: Parser, name: str, words: Sequence[str]) -> str:
 
 
 def _with_file(run: Run, path: Path) -> Run:
-    return run_from(_layered(settings_of(run), settings_in(path)), source=str(path))
-
-
-def _layered(below: Any, above: Any) -> Any:
-    """The upper value, with what it leaves out from the lower; another rule replaces it whole."""
-    if not isinstance(below, dict) or not isinstance(above, dict):
-        return above
-    if above.get(KIND, below.get(KIND)) != below.get(KIND):
-        return above
-    return below | {name: _layered(below.get(name), value) for name, value in above.items()}
+    return run_from(layered(settings_of(run), settings_in(path)), source=str(path))
