@@ -36,8 +36,8 @@ file or a folder of them, or a LeRobot dataset (v2.0, v2.1, v3.0). For example
 
 def execute(arguments: Sequence[str]) -> int:
     chosen = _parser().parse(arguments)
-    flags, rules = reading_from(chosen)
-    auto = AutoPC(boundaries=chosen.boundaries, drop_idle=chosen.drop_idle, signals=rules)
+    flags = reading_from(chosen)
+    auto = AutoPC(boundaries=chosen.boundaries, drop_idle=chosen.drop_idle)
     verifier = verifier_from(chosen)
     require_replaceable(chosen.out, flag="--out")
     dataset = dataset_to_copy(chosen)

@@ -104,6 +104,8 @@ class Run:
     evaluation: Evaluation = field(default_factory=Evaluation)
     storage: Storage = field(default_factory=Storage)
     seed: int = 0
+    label: str = ""
+    """Tells cells of a grid apart that differ in other settings; part of the name only."""
 
     def __post_init__(self) -> None:
         check_ranges(self, seed=COUNT_OR_ZERO)
@@ -171,13 +173,16 @@ class Run:
         order = "".join(c if c.isalnum() else "-" for c in self.suite.order).strip("-")
         size = self.budget.slug if self.budget else "0"
         codec = "" if self.storage.codec == Storage().codec else f"-{self.storage.codec}"
-        return f"{self.method_name}-b{size}{codec.replace(':', '')}-{order}-s{self.seed}"
+        name = f"{self.method_name}-b{size}{codec.replace(':', '')}-{order}-s{self.seed}"
+        return f"{name}-{self.label}" if self.label else name
 
 
 def settings_of(run: Run) -> dict[str, Any]:
-    """The run as JSON, without the folder of this machine's cache."""
+    """The run as JSON, without the folder of this machine's cache and without an empty label."""
     settings: dict[str, Any] = converter().unstructure(run)
     settings["suite"].pop("cache", None)
+    if not run.label:
+        settings.pop("label")
     return settings
 
 
