@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from recorded_files import write_grasps
 
-from phaser.annotate.service import Edit, Service
+from phaser.annotate.edits import Edit
+from phaser.annotate.service import Service
 from phaser.annotate.workspace import open_workspace
 from phaser.core.demonstration import Task
 from phaser.demos.opening import open_demos

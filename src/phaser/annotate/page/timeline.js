@@ -77,6 +77,7 @@ export class Timeline {
     handle.dataset.step = step;
     handle.style.left = this.percent(step);
     handle.classList.toggle("doubtful", line.state !== "verified" && sure < 50);
+    handle.classList.toggle("differs", Boolean(line.beside?.only_here.includes(step)));
     handle.title = `frame ${step}, from ${line.sources[at]}, ${sure} % sure`;
     handle.setAttribute("aria-label", `boundary before ${line.names[at + 1]}, from ${line.sources[at]}, ${sure} percent sure`);
     handle.setAttribute("aria-valuenow", step);
