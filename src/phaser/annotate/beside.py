@@ -58,14 +58,15 @@ def difference(mine: Marks, other: Segmentation) -> dict[str, Any]:
     A boundary differs where the other annotation has none within `TOLERANCE` frames; a span
     differs in its name where more frames than that in a row are named differently.
     """
-    pairs = matched_boundaries(mine.boundaries, other.boundaries, TOLERANCE)
-    matched_here = {here for here, _ in pairs}
-    matched_there = {there for _, there in pairs}
+    # Steps that are the same go together first, so that no neighbour takes one's partner away.
+    here = [step for step in mine.boundaries if step not in other.boundaries]
+    there = [step for step in other.boundaries if step not in mine.boundaries]
+    pairs = matched_boundaries(here, there, TOLERANCE)
     return {
         "boundaries": list(other.boundaries),
         "names": list(other.labels),
-        "only_here": [step for step in mine.boundaries if step not in matched_here],
-        "only_there": [step for step in other.boundaries if step not in matched_there],
+        "only_here": sorted(set(here) - {step for step, _ in pairs}),
+        "only_there": sorted(set(there) - {step for _, step in pairs}),
         "renamed": _renamed(mine.segmentation(), other) if mine.names else [],
         "agreement": agreed([(mine, other)]),
     }

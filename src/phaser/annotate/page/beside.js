@@ -1,6 +1,6 @@
 // The second annotator's phases below one's own: differences are marked, counted and jumped to.
 
-const percent = (value) => `${Math.round(100 * value)} %`;
+const percent = (value) => `${Math.round(100 * value)}\u00a0%`;
 
 export class Beside {
   constructor({ region, row, differences, theirs, words }) {

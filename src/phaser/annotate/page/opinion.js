@@ -29,17 +29,20 @@ export class Opinion {
 
   entry(one, number) {
     const entry = document.createElement("li"), words = document.createElement("button");
-    const reason = document.createElement("q"), state = document.createElement("span");
+    const reason = document.createElement(one.reason ? "q" : "span"), state = document.createElement("span");
+    const choices = document.createElement("span");
     entry.className = one.state;
     if (number === this.at) entry.setAttribute("aria-current", "true");
     words.type = "button";
     words.textContent = WORDS[one.action](one);
     words.dataset.decision = `${number}`;
     words.addEventListener("click", () => { this.at = number; this.mark(); this.seek(one.to); });
-    reason.textContent = one.reason || "no reason given";
+    reason.textContent = one.reason;
     state.textContent = STATES[one.state];
     state.className = "state";
-    entry.append(words, reason, state);
+    choices.className = "choices";
+    choices.append(state);
+    entry.append(words, reason, choices);
     for (const [name, text] of one.state === "open" ? [["accept", "Accept"], ["refuse", "Refuse"]] : one.state === "refused" ? [["accept", "Accept"]] : []) {
       const button = document.createElement("button");
       button.type = "button";
@@ -47,7 +50,7 @@ export class Opinion {
       button.dataset.decision = `${number}-${name}`;
       button.setAttribute("aria-label", `${text}: ${words.textContent}`);
       button.addEventListener("click", () => this.decide(name, number));
-      entry.append(button);
+      choices.append(button);
     }
     return entry;
   }
