@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from annotated_sources import made_source
 from chat_server import Reply, serving
+from recorded_files import write_grasps
 from verifying import GOOD, verifier
 
 from phaser.annotate.beside import Beside, difference
@@ -16,6 +17,7 @@ from phaser.annotate.marks import Marks
 from phaser.annotate.opinion import NoOpinion
 from phaser.annotate.service import Aids, Service
 from phaser.annotate.workspace import open_workspace
+from phaser.cli import main
 from phaser.core.demonstration import Task
 from phaser.core.errors import BadInput
 from phaser.core.segmentation import Segmentation
@@ -240,3 +242,26 @@ def test_a_copy_of_the_dataset_holds_the_annotated_phases_and_nothing_is_overwri
         copy.write([source], {})
     with pytest.raises(BadInput, match="no LeRobot dataset"):
         copy.write([made_source("cup")], {})
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        ("--beside none.json", "none.json"),
+        ("--beside s.json", "name one file"),
+        ("--lerobot copy", "is no LeRobot dataset"),
+        ("--vlm-url http://localhost/v1", "name one with --verify"),
+        ("--verify seer", "--vlm-url"),
+    ],
+)
+def test_an_aid_that_cannot_work_is_refused_in_one_line_before_the_page_opens(
+    tmp_path, monkeypatch, capsys, flags, words
+):
+    monkeypatch.chdir(tmp_path)
+    write_grasps(tmp_path / "cups.hdf5")
+    command = f"annotate cups.hdf5 --layout libero --stage-info s.json --no-browser {flags}"
+    assert main.execute(command.split()) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "s.json").exists()

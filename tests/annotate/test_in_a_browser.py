@@ -224,6 +224,14 @@ def test_labelling_while_it_plays_and_playing_one_phase(context, annotator):
     page.wait_for_timeout(300)
     assert page.locator("#loop").get_attribute("aria-pressed") == "true"
     assert frame(page) >= boundaries(page)[-1]
+    page.keyboard.press("l")
+    page.keyboard.press("Home")
+    page.keyboard.press("c")
+    assert frame(page) == GRASPS[0]
+    page.keyboard.press("n")
+    offered = page.locator("#names option").evaluate_all("all => all.map((one) => one.value)")
+    assert {"approach", "grasp", "pull"} <= set(offered)
+    page.keyboard.press("Escape")
     page.keyboard.press("?")
     assert page.locator("#help").is_visible()
 
@@ -318,3 +326,6 @@ def test_first_paint_and_scrubbing_are_measured_on_a_long_demonstration(context,
             f"\nannotate: first paint {paint:.0f} ms, scrubbing {rate:.0f} updates/s, two cameras"
         )
     assert rate > 0
+    shown_frames = "[...document.querySelectorAll('#cameras canvas')].map((c) => +c.dataset.frame)"
+    until(page, f"{shown_frames}.every((one) => one === window.phaserAnnotate.player.frame)")
+    assert len(page.evaluate(shown_frames)) == 2

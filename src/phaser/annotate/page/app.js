@@ -20,7 +20,7 @@ const timeline = new Timeline({
   seek: (frame) => player.seek(frame),
   move: (step, to) => edit(`boundary from frame ${step} to ${to}`, () => ({ do: "move", step, to })),
   nudge: (by) => DO.nudge(by < 0 ? "," : "."),
-  name: (phase) => askName(phase),
+  name: (frame) => askName(frame),
 });
 const beside = new Beside({
   region: $("beside"), row: $("other"), differences: $("differences"), theirs: $("theirs"), words: $("agreement"),
@@ -118,6 +118,7 @@ function take(value) {
     timeline.marks(line());
     shown(player.frame);
     listNames();
+    if (!$("naming").hidden) labelName();
     beside.show(task, line());
     opinion.show(line());
     $("verify").disabled = line().state === "verified";
@@ -248,16 +249,19 @@ function afterVerify() {
   say("saved; every demonstration of this task is verified");
 }
 
+// The frame whose phase is being named, not its number: a boundary set just before may still be on
+// its way, and shifts the numbers.
 let naming = null;
-function askName(phase) {
-  naming = phase;
+function askName(frame) {
+  naming = frame;
   $("naming").hidden = false;
-  $("name-label").textContent = `Name of phase ${phase + 1}`;
-  const name = line().names[phase] ?? "";
+  labelName();
+  const name = line().names[phaseAt(frame)] ?? "";
   $("name").value = name.startsWith("unnamed") ? "" : name;
   $("name").focus();
   $("name").select();
 }
+function labelName() { $("name-label").textContent = `Name of phase ${phaseAt(naming) + 1}`; }
 function closeName() {
   if ($("naming").hidden) return;
   $("naming").hidden = true;
@@ -274,7 +278,7 @@ const DO = {
   delete: () => edit("deleting a boundary", () => { const step = nearest(); return step === null ? null : { do: "delete", step }; }),
   nudge: (key) => { player.stop(); moveNearest("nudge", key === "," ? -1 : 1); },
   snap: () => { player.stop(); moveNearest("snap", 0); },
-  name: () => askName(phaseAt(player.frame)),
+  name: () => askName(player.frame),
   quick: (key) => {
     const name = quick[key - 1], frame = player.frame;
     if (name) edit(`the name ${name}`, () => ({ do: "name", phase: phaseAt(frame), name }));
@@ -339,8 +343,11 @@ $("help-button").addEventListener("click", () => DO.help());
 $("naming").addEventListener("submit", (event) => {
   event.preventDefault();
   const name = $("name").value.trim();
-  const phase = naming;
-  if (name && name !== line().names[phase]) edit(`the name ${name}`, () => ({ do: "name", phase, name }));
+  const frame = naming;
+  if (name) edit(`the name ${name}`, () => {
+    const phase = phaseAt(frame);
+    return line().names[phase] === name ? null : { do: "name", phase, name };
+  });
   closeName();
 });
 $("name-cancel").addEventListener("click", closeName);

@@ -61,7 +61,7 @@ export class Timeline {
       block.textContent = name;
       block.title = name;
       block.setAttribute("aria-label", `phase ${at + 1}, ${name}, frames ${edges[at]} to ${edges[at + 1] - 1}: rename`);
-      block.addEventListener("click", () => { this.act.seek(edges[at]); this.act.name(at); });
+      block.addEventListener("click", () => { this.act.seek(edges[at]); this.act.name(edges[at]); });
       return block;
     }));
     if (focused !== undefined) this.boundaries.querySelector(`[data-place="${focused}"]`)?.focus();
