@@ -87,6 +87,14 @@ def add_budget_tolerance(parser: Parser) -> None:
     )
 
 
+def add_verbose(parser: Parser) -> None:
+    parser.add_argument(
+        "--verbose",
+        action="store_true",
+        help="also how fast rollouts are: shares of physics, rendering and policy",
+    )
+
+
 def add_phases(parser: Parser) -> None:
     parser.add_argument(
         "--phases",

@@ -29,23 +29,24 @@ def watched(
     num_workers: int,
     to_stderr: bool,
     learnt: Collection[str] = (),
+    verbose: bool = False,
 ) -> None:
     """Do the work while recordings are made in the background and progress is shown.
 
     learnt: tasks that no cell has to learn any more; what is gone of them is not recorded again.
     """
     todo = [task for task in cells[0].suite.missing() if task.name not in learnt]
-    with Watch(cells, stream=sys.stderr if to_stderr else sys.stdout) as watch:
-        if todo:
-            watch.expect_recordings(len(todo))
-        recorder = BackgroundRecorder(cells[0], todo, watch.recorded, num_workers=num_workers)
-        with recorder:
+    stream = sys.stderr if to_stderr else sys.stdout
+    with (
+        Watch(cells, stream=stream, num_workers=num_workers, verbose=verbose) as watch,
+        BackgroundRecorder(cells[0], todo, watch, num_workers=num_workers) as recorder,
+    ):
 
-            def notify(name: str, event: Event) -> None:
-                recorder.check()
-                watch.cell(name, event)
+        def notify(name: str, event: Event) -> None:
+            recorder.check()
+            watch.cell(name, event)
 
-            work(notify)
+        work(notify)
 
 
 def learnt_tasks(run: Run, folder: Path) -> frozenset[str]:

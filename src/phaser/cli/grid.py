@@ -14,12 +14,14 @@ from phaser.cli.arguments import (
     add_kinds,
     add_phases,
     add_record,
+    add_verbose,
     budgets_in,
     processes,
     split_first,
     whole_numbers,
 )
 from phaser.cli.execution import (
+    Notify,
     learnt_tasks,
     require_frames_for_phases,
     settings_folder,
@@ -85,6 +87,7 @@ def execute(arguments: Sequence[str]) -> int:
         num_workers=chosen.workers,
         to_stderr=chosen.json,
         budget_tolerance=tolerance,
+        verbose=chosen.verbose,
         traces=traces_in(chosen, base),
     )
     pages = write_pages(folders, out / "report.html", budget_tolerance=tolerance)
@@ -99,6 +102,7 @@ def run_cells(
     num_workers: int,
     to_stderr: bool,
     budget_tolerance: float = 0.01,
+    verbose: bool = False,
     traces: Traces | None = None,
 ) -> list[Path]:
     """Say what is there already, run the rest, watched."""
@@ -114,23 +118,29 @@ def run_cells(
         check_budgets([out / cell.name for cell in cells], tolerance=budget_tolerance)
         return [out / cell.name for cell in cells]
     require_suite(todo[0])
-    from phaser.experiments.grid import run_grid
-
     learnt = frozenset.intersection(*(learnt_tasks(cell, out / cell.name) for cell in todo))
     require_frames_for_phases(todo, say, learnt=learnt)
-    watched(
-        todo,
-        lambda notify: run_grid(
+
+    def work(notify: Notify) -> None:
+        # Imported when progress is on the screen: torch takes seconds to load.
+        from phaser.experiments.grid import run_grid
+
+        run_grid(
             cells,
             out,
             notify,
             num_workers=num_workers,
             budget_tolerance=budget_tolerance,
             traces=traces,
-        ),
+        )
+
+    watched(
+        todo,
+        work,
         num_workers=num_workers,
         to_stderr=to_stderr,
         learnt=learnt,
+        verbose=verbose,
     )
     return [out / cell.name for cell in cells]
 
@@ -154,6 +164,7 @@ def _parser() -> Parser:
     add_budget_tolerance(parser)
     parser.add_argument("--workers", type=processes, default=2, help="processes (default: 2)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/PRESET")
+    add_verbose(parser)
     add_record(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     return parser

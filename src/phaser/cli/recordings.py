@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children
 from types import TracebackType
 
+from phaser.cli.progress import Watch
 from phaser.core.demonstration import Task
 from phaser.core.errors import PhaserError
 from phaser.core.files import require_writable
@@ -25,10 +26,12 @@ def require_suite(run: Run) -> None:
 class BackgroundRecorder:
     """Records in its own processes; a cell that needs a task earlier waits for it by itself."""
 
-    def __init__(
-        self, run: Run, tasks: Sequence[Task], ready: Callable[[str], None], *, num_workers: int
-    ) -> None:
-        self._run, self._tasks, self._ready = run, tasks, ready
+    def __init__(self, run: Run, tasks: Sequence[Task], watch: Watch, *, num_workers: int) -> None:
+        self._run, self._tasks, self._watch = run, tasks, watch
+        if tasks:
+            watch.expect_recordings(
+                [task.name for task in tasks], run.suite.demos_to_record(tasks[0])
+            )
         self._num_workers = min(num_workers, max(1, len(tasks)))
         # Ctrl-C reaches the whole group of processes; only the parent answers it. A thread's
         # signal mask is inherited by the processes it starts.
@@ -78,7 +81,8 @@ class BackgroundRecorder:
             self._run.policy,
             self._run.encoders,
             self._tasks,
-            lambda task: self._ready(task.name),
+            lambda task: self._watch.recorded(task.name),
+            told=self._watch.recording,
             num_workers=self._num_workers,
         )
 

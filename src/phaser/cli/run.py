@@ -16,11 +16,13 @@ from phaser.cli.arguments import (
     add_kinds,
     add_phases,
     add_record,
+    add_verbose,
     budgets_in,
     processes,
     split_first,
 )
 from phaser.cli.execution import (
+    Notify,
     learnt_tasks,
     require_frames_for_phases,
     settings_folder,
@@ -83,18 +85,22 @@ def execute(arguments: Sequence[str]) -> int:
         require_suite(run)
         learnt = learnt_tasks(run, out)
         require_frames_for_phases([run], lambda line: print(line, file=stream), learnt=learnt)
-        # Imported when there is something to train: help and mistakes need no torch.
-        from phaser.experiments.cell import run_cell
+
+        def work(notify: Notify) -> None:
+            # Imported when progress is on the screen: torch takes seconds to load.
+            from phaser.experiments.cell import run_cell
+
+            tell = partial(notify, run.name)
+            run_cell(run, out, tell, simulators=simulators, traces=traces)
 
         with Simulators(chosen.simulators) as simulators:
             watched(
                 [run],
-                lambda notify: run_cell(
-                    run, out, partial(notify, run.name), simulators=simulators, traces=traces
-                ),
+                work,
                 num_workers=chosen.workers,
                 to_stderr=chosen.json,
                 learnt=learnt,
+                verbose=chosen.verbose,
             )
     show(write_pages([out], out / "report.html"), as_json=chosen.json, folder=str(out))
     return 0
@@ -190,6 +196,7 @@ def _parser() -> Parser:
         default=min(2, available_cores()),
         help="simulator processes; results do not depend on it (default: %(default)s)",
     )
+    add_verbose(parser)
     add_record(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     return parser

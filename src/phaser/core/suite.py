@@ -121,6 +121,14 @@ class Suite(Protocol):
         """
         return None
 
+    def demos_to_record(self, task: Task) -> int | None:
+        """Demonstrations that a recording of the task has, where that is known; for progress.
+
+        Args:
+            task: one of `tasks()`.
+        """
+        return None
+
     @property
     def has_simulator(self) -> bool:
         """False for a suite of demonstrations alone: success is then not measured."""
