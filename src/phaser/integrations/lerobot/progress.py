@@ -12,8 +12,9 @@ from phaser.core.files import read_json, write_json
 from phaser.demos.lerobot_statistics import to_json
 from phaser.integrations.lerobot.sources import Source
 from phaser.integrations.lerobot.statistics import OfFeatures, as_arrays
+from phaser.memory.store_files import STREAM
 
-FOLDER, FILE, IN_FORCE = "lerobot", "stream.json", "statistics.json"
+FILE, IN_FORCE = "stream.json", "statistics.json"
 VERSION = 1
 
 
@@ -46,7 +47,7 @@ class Progress:
 
     @property
     def folder(self) -> Path:
-        return self.memory / FOLDER
+        return self.memory / STREAM
 
     def learnt(self) -> tuple[Learnt, ...]:
         """Finished tasks, oldest first."""

@@ -24,7 +24,7 @@ from phaser.core.locks import exclusive
 from phaser.core.processes import is_first_process, num_processes
 from phaser.integrations.lerobot.checkpoints import set_aside
 from phaser.integrations.lerobot.plan import Step, next_step
-from phaser.integrations.lerobot.progress import FOLDER, Progress
+from phaser.integrations.lerobot.progress import Progress
 from phaser.integrations.lerobot.settings import Rehearsal
 from phaser.integrations.lerobot.sources import Source
 from phaser.integrations.lerobot.words import RESUME
@@ -102,7 +102,9 @@ def _alone(folder: Path) -> AbstractContextManager[None]:
     """The right to train with a memory; a killed run's loader workers may hold it for seconds."""
     if not is_first_process():
         return nullcontext()
-    return exclusive(folder / FOLDER / LOCK, what="the stream in", wait_s=WAIT_S, waiting=say)
+    return exclusive(
+        Progress(folder).folder / LOCK, what="the stream in", wait_s=WAIT_S, waiting=say
+    )
 
 
 def _make_room(step: Step) -> None:

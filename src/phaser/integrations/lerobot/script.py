@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,20 @@ class Seen:
     """Where training starts: above zero in a resumed run."""
 
 
+class Replaced:
+    """Another value under a name of a module or class, as long as the block lasts."""
+
+    def __init__(self, owner: Any, name: str, value: Any) -> None:
+        self.owner, self.name, self.value = owner, name, value
+
+    def __enter__(self) -> None:
+        self.before = getattr(self.owner, self.name)
+        setattr(self.owner, self.name, self.value)
+
+    def __exit__(self, *_: object) -> None:
+        setattr(self.owner, self.name, self.before)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Hooks:
     """What is asked at each place of the script."""
@@ -57,16 +71,17 @@ def train(flags: Sequence[str], hooks: Hooks) -> None:
     """Run LeRobot's training script with these flags."""
     script = _script()
     seen = Seen()
-    _wrap_dataset(script, seen, hooks)
-    _wrap_processors(script, seen)
-    _wrap_resuming(script, seen)
-    _wrap_batches(script, seen, hooks)
-    _wrap_accelerator(seen, hooks)
-    before, sys.argv = sys.argv, ["lerobot-train", *flags]
-    try:
+    with ExitStack() as wrapped:
+        for one in (
+            _dataset(script, seen, hooks),
+            _processors(script, seen),
+            _resuming(script, seen),
+            _batches(script, seen, hooks),
+            *_accelerator(seen, hooks),
+            Replaced(sys, "argv", ["lerobot-train", *flags]),
+        ):
+            wrapped.enter_context(one)
         script.main()
-    finally:
-        sys.argv = before
 
 
 def open_dataset(
@@ -134,7 +149,7 @@ def _script() -> Any:
     return script
 
 
-def _wrap_dataset(script: Any, seen: Seen, hooks: Hooks) -> None:
+def _dataset(script: Any, seen: Seen, hooks: Hooks) -> Replaced:
     name = "make_dataset" if hasattr(script, "make_dataset") else "make_train_eval_datasets"
     make = getattr(script, name)
 
@@ -156,7 +171,7 @@ def _wrap_dataset(script: Any, seen: Seen, hooks: Hooks) -> None:
         seen.dataset.meta.stats = hooks.statistics(seen)
         return found
 
-    setattr(script, name, made)
+    return Replaced(script, name, made)
 
 
 def _held_out(config: Any, share: float) -> tuple[int, ...]:
@@ -189,7 +204,7 @@ def _refuse_weights(config: Any) -> None:
         raise BadInput("rehearsal is for policies; found a reward model: use lerobot-train itself")
 
 
-def _wrap_processors(script: Any, seen: Seen) -> None:
+def _processors(script: Any, seen: Seen) -> Replaced:
     make = script.make_pre_post_processors
 
     def made(*arguments: Any, **named: Any) -> Any:
@@ -197,10 +212,10 @@ def _wrap_processors(script: Any, seen: Seen) -> None:
         seen.preprocessor = found[0]
         return found
 
-    script.make_pre_post_processors = made
+    return Replaced(script, "make_pre_post_processors", made)
 
 
-def _wrap_resuming(script: Any, seen: Seen) -> None:
+def _resuming(script: Any, seen: Seen) -> Replaced:
     load = script.load_training_state
 
     def loaded(*arguments: Any, **named: Any) -> Any:
@@ -208,10 +223,10 @@ def _wrap_resuming(script: Any, seen: Seen) -> None:
         seen.step = found[0]
         return found
 
-    script.load_training_state = loaded
+    return Replaced(script, "load_training_state", loaded)
 
 
-def _wrap_batches(script: Any, seen: Seen, hooks: Hooks) -> None:
+def _batches(script: Any, seen: Seen, hooks: Hooks) -> Replaced:
     cycle = script.cycle
 
     def mixed(loader: Any) -> Iterator[Any]:
@@ -220,10 +235,10 @@ def _wrap_batches(script: Any, seen: Seen, hooks: Hooks) -> None:
         forget_decoders()
         return (mix(batch) for batch in cycle(loader))
 
-    script.cycle = mixed
+    return Replaced(script, "cycle", mixed)
 
 
-def _wrap_accelerator(seen: Seen, hooks: Hooks) -> None:
+def _accelerator(seen: Seen, hooks: Hooks) -> tuple[Replaced, Replaced]:
     from accelerate import Accelerator
 
     prepare, end = Accelerator.prepare, Accelerator.end_training
@@ -238,7 +253,10 @@ def _wrap_accelerator(seen: Seen, hooks: Hooks) -> None:
         hooks.end(seen)
         end(self)
 
-    Accelerator.prepare, Accelerator.end_training = prepared, ended
+    return (
+        Replaced(Accelerator, "prepare", prepared),
+        Replaced(Accelerator, "end_training", ended),
+    )
 
 
 def output_of(config: Any) -> Path:
