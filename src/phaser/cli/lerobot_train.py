@@ -30,7 +30,8 @@ each is a folder in --output_dir, the memory in --output_dir/memory. The same co
 --resume=true goes on where it was killed, also with more datasets at the end.
 Without --stream it is one run for one dataset, with LeRobot's own flags (--dataset.repo_id,
 --policy.path, --resume, --config_path), and a memory that the runs share.
-Several processes: accelerate launch --num_processes 2 $(which phaser) lerobot-train …
+Several processes: accelerate launch --multi_gpu --num_processes 2 $(which phaser) lerobot-train …,
+or torchrun --nproc_per_node 2 $(which phaser) lerobot-train …
 
   phaser lerobot-train --stream me/pick me/stack --policy.type=act --steps=20000 \\
     --output_dir=out --policy.push_to_hub=false --replay.budget 500

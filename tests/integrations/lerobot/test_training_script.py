@@ -87,15 +87,12 @@ def test_two_processes_share_one_stream(arms: dict[str, Path], tmp_path: Path) -
 
     from phaser.memory.store import Store
 
-    launcher = ("-m", "accelerate.commands.launch", "--cpu", "--num_processes=2")
-    launcher += ("--num_machines=1", "--mixed_precision=no", "--dynamo_backend=no")
+    # What `accelerate launch` starts; on a CPU it would start mpirun instead.
+    launcher = ("-m", "torch.distributed.run", "--nproc_per_node=2")
     words = ["--stream", arms["left_png"], arms["right_png"], *ACT, *RUN, *SMALL]
     words += ["--steps=2", "--num_workers=0", f"--output_dir={tmp_path}/out"]
-    ours = command(*words, launcher=launcher)
-    # accelerate takes a module by this flag, before its name.
-    ours[ours.index("phaser.cli") - 1] = "--module"
     log = tmp_path / "log.txt"
-    assert started(ours, log).wait(timeout=1500) == 0, log.read_text()[-3000:]
+    assert started(command(*words, launcher=launcher), log).wait(timeout=1500) == 0, log.read_text()[-3000:]
     memory = tmp_path / "out" / "memory"
     assert "Effective batch size: 8 x 2 = 16" in log.read_text()
     assert Store.open(memory).certificate()["frames_per_task"] == {"left_png": 12, "right_png": 12}
