@@ -16,7 +16,7 @@ endif
 PIP := $(BIN)/python -m pip install --quiet --quiet --no-compile
 
 help:
-	@echo "make demo    learn ten robot tasks in a row, write report.html"
+	@echo "make demo    learn ten robot tasks in a row, with and without a memory"
 	@echo "make libero  add the LIBERO simulator (a download of 200 MB)"
 	@echo "make test    run all tests"
 	@echo "make test-lerobot  tests against the real LeRobot, in an environment of its own"

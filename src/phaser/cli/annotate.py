@@ -36,7 +36,7 @@ def execute(arguments: Sequence[str]) -> int:
     from phaser.annotate.service import Service
     from phaser.annotate.workspace import open_workspace
 
-    flags, rules = reading_from(chosen)
+    flags = reading_from(chosen)
     opened = open_sources(chosen.sources, flags)
     path = chosen.stage_info.resolve()
     require_writable(path.parent)
@@ -44,7 +44,7 @@ def execute(arguments: Sequence[str]) -> int:
     with open_workspace(path, who=chosen.who) as (workspace, remarks):
         for remark in [*opened.remarks, *remarks]:
             print(f"note: {remark}", file=sys.stderr)
-        service = Service(opened.tasks, workspace, AutoPC(signals=rules))
+        service = Service(opened.tasks, workspace, AutoPC())
         with suppress(KeyboardInterrupt):
             serve(service, port=chosen.port, ready=lambda address: _ready(address, path, chosen))
     return 0

@@ -99,8 +99,8 @@ def add_phases(parser: Parser) -> None:
     parser.add_argument(
         "--phases",
         metavar="FILE",
-        help="phases from a stage_info.json (see phaser segment), or a shipped annotation by name "
-        "(libero-goal), instead of Auto-PC's own",
+        help="phases from a stage_info.json (see phaser segment), a shipped annotation by name "
+        "(libero-goal), or 'dataset': those a LeRobot dataset carries; instead of Auto-PC's own",
     )
 
 

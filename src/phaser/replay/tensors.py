@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import default_collate
+from torch.utils.data import Subset, default_collate
 
 from phaser.core.errors import BadInput
 from phaser.memory.sample import TensorArray
@@ -67,9 +68,31 @@ def collated(samples: Sequence[Any]) -> Any:
     return default_collate(list(samples))
 
 
+def subset(dataset: Any, rows: list[int]) -> Any:
+    """Some rows of a dataset, as torch's own class for that."""
+    return Subset(dataset, rows)
+
+
 def join(current: Tensor, rehearsed: Tensor) -> Tensor:
     """Both along the batch, where and as the current one is."""
     return torch.cat([current, rehearsed.to(current.device)])
+
+
+def same_values(one: Any, other: Any) -> bool:
+    """Two answers of a dataset are alike as far as they are arrays; anything else passes."""
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return one.shape == other.shape and bool(torch.equal(one.nan_to_num(), other.nan_to_num()))
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    return True
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """torch's numbers from this seed inside, and outside as if nobody had drawn any."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
 
 
 def process_rank() -> tuple[int, int]:
