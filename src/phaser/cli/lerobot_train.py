@@ -180,13 +180,17 @@ _FLAGS: dict[str, dict[str, Any]] = {
         "metavar": "NAME",
         "help": "how images are stored: webp-lossless (default), png, raw, jpeg:90, webp:90",
     },
-    "layout": {"metavar": "NAME", "help": "what the numbers of an action do, by name"},
+    "layout": {
+        "metavar": "NAME",
+        "help": "what the numbers of an action do, by name (default: as the dataset's names say)",
+    },
     "motion": {"nargs": "+", "metavar": "D", "help": "instead: dimensions that move the arm"},
     "gripper": {"nargs": "+", "metavar": "D", "help": "and those of the gripper"},
     "absolute": {"action": "store_true", "help": "actions are targets, not changes"},
     "phases": {
         "metavar": "FILE",
-        "help": "phases from a stage_info.json (default: Auto-PC, from the actions)",
+        "help": "phases from a stage_info.json, or `dataset`: as the dataset has them (default: "
+        "Auto-PC, from the actions)",
     },
     "cameras": {
         "nargs": "+",
@@ -213,5 +217,8 @@ _FLAGS: dict[str, dict[str, Any]] = {
     },
     "seed": {"type": steps, "default": 0, "metavar": "S", "help": "of draws (default: 0)"},
     "name": {"metavar": "NAME", "help": "one dataset: its name in the memory"},
-    "instruction": {"metavar": "TEXT", "help": "words that the dataset does not have"},
+    "instruction": {
+        "metavar": "TEXT",
+        "help": "words for a dataset that has none, or several tasks that shall be one",
+    },
 }

@@ -75,7 +75,8 @@ class HeldOut:
                 seen.config, repo_id=learnt.repo_id, root=learnt.root, episodes=learnt.held_out
             )
         except (OSError, ValueError) as error:
-            say(f"{learnt.name} is not measured: its dataset cannot be opened ({error})")
+            if is_first_process():
+                say(f"{learnt.name} is not measured: its dataset cannot be opened ({error})")
             return []
         rows, found = frame_rows(dataset, self.columns), []
         rank, world_size = process_rank()
@@ -98,7 +99,8 @@ class HeldOut:
             dataset, task=task.name, columns=self.columns, layout=self.settings.layout
         )
         rules = method_named(self.settings.method)
-        cuts = segmenter_for(self.settings.phases, task, rules).segment(recording.demos)
+        segmenter = segmenter_for(self.settings.phases, task, rules, recording)
+        cuts = segmenter.segment(recording.demos)
         by_episode = {demo.index: cut for demo, cut in zip(recording.demos, cuts, strict=True)}
         write_chosen(
             self._path(newest.name),

@@ -78,7 +78,7 @@ class TaskRun:
             columns=self._columns,
             collate=collate_of(seen.dataset),
         )
-        if name in self._replay.stored:
+        if name in self._replay.stored and seen.step >= seen.config.steps:
             # Killed between keeping and recording: nothing is left to train.
             return lambda batch: batch
         self._task = self._replay.task(
@@ -86,6 +86,7 @@ class TaskRun:
             instruction=self._instruction(seen),
             name=name,
             start_step=seen.step,
+            as_one=self.settings.instruction is not None,
         )
         if is_first_process():
             say(
