@@ -92,7 +92,8 @@ def test_two_processes_share_one_stream(arms: dict[str, Path], tmp_path: Path) -
     words = ["--stream", arms["left_png"], arms["right_png"], *ACT, *RUN, *SMALL]
     words += ["--steps=2", "--num_workers=0", f"--output_dir={tmp_path}/out"]
     log = tmp_path / "log.txt"
-    assert started(command(*words, launcher=launcher), log).wait(timeout=1500) == 0, log.read_text()[-3000:]
+    code = started(command(*words, launcher=launcher), log).wait(timeout=1500)
+    assert code == 0, log.read_text()[-3000:]
     memory = tmp_path / "out" / "memory"
     assert "Effective batch size: 8 x 2 = 16" in log.read_text()
     assert Store.open(memory).certificate()["frames_per_task"] == {"left_png": 12, "right_png": 12}
