@@ -52,7 +52,7 @@ def test_no_name_is_used_that_a_promised_version_lacks(prefix: str, names: tuple
 def test_only_training_asks_for_the_fused_optimiser() -> None:
     project = (ROOT / "pyproject.toml").read_text()
     assert '"torch>=2.2"' in project.split("[project.optional-dependencies]")[0]
-    (train,) = re.findall(r"^train = (\[.*\])$", project, re.MULTILINE)
-    assert '"torch>=2.4"' in train
+    (extra,) = re.findall(r"^cli = (\[.*?^\])$", project, re.MULTILINE | re.DOTALL)
+    assert '"torch>=2.4"' in extra
     users = [path for path in SOURCES if "fused=True" in path.read_text()]
     assert [path.parent.name for path in users] == ["training"]

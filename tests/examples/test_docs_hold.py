@@ -171,10 +171,12 @@ def test_the_table_of_methods_is_complete() -> None:
     assert first_column(text, "Keep × Draw × Rehearse × Penalty") == [*METHODS]
 
 
-def test_the_readme_names_every_verb() -> None:
-    text = (ROOT / "README.md").read_text()
+def test_the_page_of_commands_names_every_verb_and_the_readme_leads_there() -> None:
+    text = (ROOT / "docs" / "commands.md").read_text()
     assert {verb for verb in VERBS if f"`phaser {verb}" in text} == set(VERBS)
-    assert "make test" in text
+    readme = (ROOT / "README.md").read_text()
+    assert "docs/commands.md" in readme
+    assert "make test" in readme
 
 
 def test_every_column_and_file_of_a_run_folder_is_explained() -> None:

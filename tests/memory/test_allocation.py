@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phaser.core.errors import BadInput
-from phaser.memory.allocation import allocate, allocate_by_root
+from phaser.memory.allocation import allocate, allocate_above_floor, allocate_by_root
 
 
 def test_equal_shares_when_they_divide():
@@ -68,10 +68,20 @@ def test_by_the_root_a_phase_four_times_as_long_has_twice_as_many_frames():
         allocate_by_root(2, [5, 5, 5])
 
 
+def test_above_a_floor_every_phase_has_half_an_equal_share_and_the_rest_goes_by_length():
+    # Half an equal share of 20 frames on 4 phases is 2.5; a phase of 70 % has 7 more, others 1.
+    assert allocate_above_floor(20, [70, 10, 10, 10]) == [10, 4, 3, 3]
+    assert allocate_above_floor(20, [90, 90]) == [10, 10]
+    assert allocate_above_floor(60, [3, 100]) == [3, 57]
+    with pytest.raises(BadInput, match="smaller than the 3 phases"):
+        allocate_above_floor(2, [5, 5, 5])
+
+
+@pytest.mark.parametrize("shared", [allocate_by_root, allocate_above_floor])
 @given(capacities=st.lists(st.integers(1, 300), min_size=1, max_size=8), data=st.data())
-def test_by_the_root_the_sum_is_exact_and_longer_phases_have_no_fewer(capacities, data):
+def test_unequal_shares_are_exact_in_sum_and_longer_phases_have_no_fewer(shared, capacities, data):
     total = data.draw(st.integers(len(capacities), sum(capacities)))
-    counts = allocate_by_root(total, capacities)
+    counts = shared(total, capacities)
     assert sum(counts) == total
     assert all(1 <= count <= room for count, room in zip(counts, capacities, strict=True))
     ordered = sorted(zip(capacities, counts, strict=True))

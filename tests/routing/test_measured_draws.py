@@ -15,6 +15,7 @@ from phaser.memory.reservoir import Reservoir
 from phaser.routing.adaptive import Adaptive
 from phaser.routing.balanced import Balanced
 from phaser.routing.max_interference import MaxInterference
+from phaser.routing.priority import Phases, action_divergence, context_overlap, priority
 from phaser.routing.routed import Routed
 from phaser.routing.uniform import Uniform
 from phaser.testing.draw import MadeUpProbe, check_draw
@@ -105,6 +106,19 @@ def test_balanced_is_uniform_where_budgets_are_equal():
     uniform = Uniform().for_task(memory, CURRENT, STREAM, ONES)
     np.testing.assert_allclose(balanced.weights(), uniform.weights())
     assert balanced.next(32, 3) == uniform.next(32, 3)
+
+
+def test_closest_takes_the_priority_at_the_current_phase_that_shares_most_context():
+    draw = Routed(over_current_phases="closest")
+    found = draw.for_task(MEMORY, CURRENT, STREAM, ONES).priorities
+    past, new = Phases.stored(MEMORY), Phases.of(CURRENT.prototypes)
+    context = context_overlap(past, new, centre_vision=True)
+    scores = priority(context, action_divergence(past, new, motion_only=True))
+    expected = [row[shared.argmax()] for row, shared in zip(scores, context, strict=True)]
+    np.testing.assert_allclose(found, expected)
+    highest = Routed().for_task(MEMORY, CURRENT, STREAM, ONES).priorities
+    assert (found <= highest + 1e-12).all()
+    assert (found < highest).any()
 
 
 def test_softmax_over_current_phases_lies_between_mean_and_max():

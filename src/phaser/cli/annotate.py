@@ -44,7 +44,7 @@ def execute(arguments: Sequence[str]) -> int:
     from phaser.annotate.service import Aids, Service
     from phaser.annotate.workspace import open_workspace
 
-    flags, rules = reading_from(chosen)
+    flags = reading_from(chosen)
     verifier = verifier_from(chosen)
     beside = _beside(chosen)
     opened = open_sources(chosen.sources, flags)
@@ -56,7 +56,7 @@ def execute(arguments: Sequence[str]) -> int:
         for remark in [*opened.remarks, *remarks]:
             print(f"note: {remark}", file=sys.stderr)
         aids = Aids(beside=beside, verifier=verifier, lerobot=lerobot)
-        service = Service(opened.tasks, workspace, AutoPC(signals=rules), aids)
+        service = Service(opened.tasks, workspace, AutoPC(), aids)
         with suppress(KeyboardInterrupt):
             serve(service, port=chosen.port, ready=lambda address: _ready(address, path, chosen))
     return 0

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from phaser.cli.progress import Watch
 from phaser.cli.recordings import BackgroundRecorder
+from phaser.core.demonstration import Task
 from phaser.core.errors import BadInput
-from phaser.core.suite import SPLITS
-from phaser.experiments.events import Event
+from phaser.core.suite import SPLITS, Suite
+from phaser.experiments.events import Event, Failed
 from phaser.experiments.position import POSITION, Position
 from phaser.experiments.run import Run
+from phaser.experiments.traces import Traces
 
 Notify = Callable[[str, Event], None]
 """Called with the name of a cell and what happened in it."""
@@ -27,23 +30,41 @@ def watched(
     num_workers: int,
     to_stderr: bool,
     learnt: Collection[str] = (),
+    verbose: bool = False,
 ) -> None:
     """Do the work while recordings are made in the background and progress is shown.
 
     learnt: tasks that no cell has to learn any more; what is gone of them is not recorded again.
     """
-    todo = [task for task in cells[0].suite.missing() if task.name not in learnt]
-    with Watch(cells, stream=sys.stderr if to_stderr else sys.stdout) as watch:
-        if todo:
-            watch.expect_recordings(len(todo))
-        recorder = BackgroundRecorder(cells[0], todo, watch.recorded, num_workers=num_workers)
-        with recorder:
+    todo = unrecorded(cells, learnt)
+    stream = sys.stderr if to_stderr else sys.stdout
+    with (
+        Watch(cells, stream=stream, num_workers=num_workers, verbose=verbose) as watch,
+        BackgroundRecorder(todo, watch, num_workers=num_workers) as recorder,
+    ):
 
-            def notify(name: str, event: Event) -> None:
-                recorder.check()
-                watch.cell(name, event)
+        def notify(name: str, event: Event) -> None:
+            recorder.check()
+            if isinstance(event, Failed):
+                watch.say(f"{name} failed: {event.message}")
+            watch.cell(name, event)
 
-            work(notify)
+        work(notify)
+
+
+def unrecorded(cells: Sequence[Run], learnt: Collection[str] = ()) -> list[tuple[Run, list[Task]]]:
+    """Tasks of all cells that are not recorded yet, each once, with a run that has them.
+
+    Orders and streams choose among recordings and do not change them.
+    """
+    found: dict[Suite, tuple[Run, dict[str, Task]]] = {}
+    for cell in cells:
+        suite = cell.suite.for_seed(0).in_order("default")
+        _, tasks = found.setdefault(suite, (cell, {}))
+        for task in cell.suite.missing():
+            if task.name not in learnt:
+                tasks.setdefault(task.name, task)
+    return [(run, list(tasks.values())) for run, tasks in found.values() if tasks]
 
 
 def learnt_tasks(run: Run, folder: Path) -> frozenset[str]:
@@ -96,3 +117,10 @@ def _frames_per_task(run: Run) -> float:
 def settings_folder(out: Path | None, *parts: str) -> Path:
     """Where results go: what the user says, else below `runs`."""
     return out if out is not None else Path("runs", *parts)
+
+
+def traces_in(chosen: Namespace, run: Run) -> Traces:
+    """What the flags ask cells to leave beside their results."""
+    if chosen.record and not run.suite.has_simulator:
+        raise BadInput("--record films rollouts, but this suite has no simulator; leave it out")
+    return Traces(clips_per_task=chosen.record)

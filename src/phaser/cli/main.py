@@ -11,15 +11,19 @@ from collections.abc import Sequence
 from phaser import __version__
 from phaser.cli.streams import full_device, use_forgiving_streams
 from phaser.core.errors import PhaserError, UnknownName
+from phaser.core.extras import install_line, missing_library
 from phaser.core.processes import number_beside
 
 VERBS = {
-    "demo": ("phaser.cli.demo", "learn ten robot tasks in a row with three methods and compare"),
+    "demo": ("phaser.cli.demo", "learn robot tasks in a row, and see what a memory repairs"),
     "run": ("phaser.cli.run", "run one method once, with any setting changed"),
-    "grid": ("phaser.cli.grid", "run methods × seeds × budgets; call it again to resume"),
+    "grid": ("phaser.cli.grid", "run methods × seeds × budgets × any setting; again to resume"),
     "report": ("phaser.cli.report", "compare finished runs: a table and report.html"),
+    "diff": ("phaser.cli.diff", "settings and results in which two runs differ"),
+    "film": ("phaser.cli.film", "show runs made with --record as a moving matrix, WebP or mp4"),
     "power": ("phaser.cli.power", "how many streams and rollouts would find a gap, from a pilot"),
     "record": ("phaser.cli.record", "record and encode demonstrations in advance"),
+    "lerobot-train": ("phaser.cli.lerobot_train", "LeRobot's training script, with rehearsal"),
     "segment": ("phaser.cli.segment", "cut demonstrations from anywhere into named phases"),
     "annotate": ("phaser.cli.annotate", "mark phases in a browser, from Auto-PC's candidates on"),
     "phases": ("phaser.cli.phases", "measure phases: their lengths, and how two annotations agree"),
@@ -39,17 +43,6 @@ GO_ON = ("demo", "run", "grid", "record", "libero")
 USER_ERROR, INTERRUPTED = 2, 130
 FIRST_SPEAKS_S = 15.0
 """How long another process leaves it to the first to say what is wrong."""
-EXTRAS = {
-    **dict.fromkeys(("accelerate", "cattrs", "tyro"), "train"),
-    **dict.fromkeys(("safetensors", "tokenizers"), "encoders"),
-    **dict.fromkeys(("metaworld", "mujoco", "gymnasium"), "metaworld"),
-    **dict.fromkeys(("numba", "scipy"), "libero"),
-    "h5py": "hdf5",
-    "av": "video",
-    "openai": "vlm",
-    "huggingface_hub": "libero-fetch",
-}
-"""Which extra brings a library that a plain install does not have."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -74,12 +67,9 @@ def execute(arguments: Sequence[str]) -> int:
         _say(" ".join(str(error).split()))
         return error.exit_code
     except ModuleNotFoundError as error:
-        if (root := (error.name or "").partition(".")[0]) not in EXTRAS:
+        if (library := missing_library(error)) is None:
             raise
-        _say(
-            f"this needs {root}, which is not installed; run: "
-            f"pip install 'phaser-vla[{EXTRAS[root]}]'"
-        )
+        _say(f"this needs {library}, which is not installed; run: {install_line(library)}")
         return USER_ERROR
     except KeyboardInterrupt:
         goes_on = "; the same command goes on from here" if arguments[0] in GO_ON else ""

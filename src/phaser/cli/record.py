@@ -35,9 +35,11 @@ def execute(arguments: Sequence[str]) -> int:
     run = overridden(start, rest, verb="record", flags=parser.flags(), hidden=HIDDEN)
     require_suite(run)
     tasks = run.suite.tasks()
-    with Watch([]) as watch:
-        watch.expect_recordings(len(tasks))
-        with BackgroundRecorder(run, tasks, watch.recorded, num_workers=chosen.workers):
-            pass
+    workers = chosen.workers
+    with (
+        Watch([], num_workers=workers) as watch,
+        BackgroundRecorder([(run, tasks)], watch, num_workers=workers),
+    ):
+        pass
     print(f"{len(tasks)} tasks are recorded and encoded in {run.suite.cache}")
     return 0

@@ -8,21 +8,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from phaser.cli.arguments import (
     Parser,
     add_budget,
     add_kinds,
     add_phases,
+    add_record,
+    add_verbose,
     budgets_in,
     processes,
     split_first,
 )
 from phaser.cli.execution import (
+    Notify,
     learnt_tasks,
     require_frames_for_phases,
     settings_folder,
+    traces_in,
     watched,
 )
 from phaser.cli.kinds import with_kinds
@@ -39,7 +42,8 @@ from phaser.experiments.finished import is_finished
 from phaser.experiments.position import POSITION, Position
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run, run_from, settings_in, settings_of
-from phaser.experiments.settings_files import KIND
+from phaser.experiments.settings_files import layered
+from phaser.experiments.traces import Traces
 from phaser.methods.table import method
 
 EPILOG = """\
@@ -67,8 +71,9 @@ def execute(arguments: Sequence[str]) -> int:
         run = run.with_phases(chosen.phases)
     check_launcher(run.method.name, reads_gradient=run.method.reads_gradient)
     out = settings_folder(chosen.out, run.preset, run.name)
+    traces = traces_in(chosen, run)
     if not is_first_process():
-        return _beside(run, out, chosen.simulators)
+        return _beside(run, out, chosen.simulators, traces)
     require_writable(out)
     stream = sys.stderr if chosen.json else sys.stdout
     if is_finished(run, out):
@@ -79,28 +84,34 @@ def execute(arguments: Sequence[str]) -> int:
         require_suite(run)
         learnt = learnt_tasks(run, out)
         require_frames_for_phases([run], lambda line: print(line, file=stream), learnt=learnt)
-        # Imported when there is something to train: help and mistakes need no torch.
-        from phaser.experiments.cell import run_cell
+
+        def work(notify: Notify) -> None:
+            # Imported when progress is on the screen: torch takes seconds to load.
+            from phaser.experiments.cell import run_cell
+
+            tell = partial(notify, run.name)
+            run_cell(run, out, tell, simulators=simulators, traces=traces)
 
         with Simulators(chosen.simulators) as simulators:
             watched(
                 [run],
-                lambda notify: run_cell(run, out, partial(notify, run.name), simulators=simulators),
+                work,
                 num_workers=chosen.workers,
                 to_stderr=chosen.json,
                 learnt=learnt,
+                verbose=chosen.verbose,
             )
     show(write_pages([out], out / "report.html"), as_json=chosen.json, folder=str(out))
     return 0
 
 
-def _beside(run: Run, out: Path, num_simulators: int) -> int:
+def _beside(run: Run, out: Path, num_simulators: int, traces: Traces) -> int:
     """Train along with the first process, which alone writes, records and talks."""
     if not is_finished(run, out):
         from phaser.experiments.cell import run_cell
 
         with Simulators(num_simulators) as simulators:
-            run_cell(run, out, simulators=simulators)
+            run_cell(run, out, simulators=simulators, traces=traces)
     return 0
 
 
@@ -184,6 +195,8 @@ def _parser() -> Parser:
         default=min(2, available_cores()),
         help="simulator processes; results do not depend on it (default: %(default)s)",
     )
+    add_verbose(parser)
+    add_record(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     return parser
 
@@ -196,13 +209,4 @@ def _help(parser: Parser, name: str, words: Sequence[str]) -> str:
 
 
 def _with_file(run: Run, path: Path) -> Run:
-    return run_from(_layered(settings_of(run), settings_in(path)), source=str(path))
-
-
-def _layered(below: Any, above: Any) -> Any:
-    """The upper value, with what it leaves out from the lower; another rule replaces it whole."""
-    if not isinstance(below, dict) or not isinstance(above, dict):
-        return above
-    if above.get(KIND, below.get(KIND)) != below.get(KIND):
-        return above
-    return below | {name: _layered(below.get(name), value) for name, value in above.items()}
+    return run_from(layered(settings_of(run), settings_in(path)), source=str(path))

@@ -46,7 +46,7 @@ def library() -> ModuleType:
         import h5py
     except ImportError as error:
         raise MissingDependency(
-            "HDF5 demonstrations need h5py; install it with: pip install 'phaser-vla[hdf5]'"
+            "HDF5 demonstrations need h5py; run: pip install 'phaser-vla[hdf5]'"
         ) from error
     module: ModuleType = h5py
     return module

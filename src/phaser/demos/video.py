@@ -56,7 +56,7 @@ class _Video:
     """An open container, where its decoder stands, and the frame it gave last."""
 
     def __init__(self, path: Path) -> None:
-        av = _library()
+        av = video_library("this dataset, which stores its cameras as video,")
         self._path = path
         self._failure = av.FFmpegError
         self._last: Any = None
@@ -144,13 +144,13 @@ class _Video:
 _OPEN: OpenFiles[_Video] = OpenFiles(_Video, limit=MAX_OPEN_VIDEOS)
 
 
-def _library() -> ModuleType:
+def video_library(what: str) -> ModuleType:
+    """PyAV, or one line that says how to install it for what needs it."""
     try:
         import av
     except ImportError as error:
         raise MissingDependency(
-            "this dataset stores its cameras as video, which needs PyAV; "
-            "install it with: pip install 'phaser-vla[video]'"
+            f"{what} needs PyAV; run: pip install 'phaser-vla[video]'"
         ) from error
     module: ModuleType = av
     return module

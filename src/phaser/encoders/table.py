@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from phaser.core.encoders import LanguageEncoder, VisionEncoder
-from phaser.core.errors import BadInput, MissingDependency, UnknownName
+from phaser.core.errors import BadInput, UnknownName
+from phaser.core.extras import libraries_for
 from phaser.core.tables import Table
 
 POLICY = "policy"
@@ -15,16 +16,8 @@ POLICY = "policy"
 choice for OpenVLA. It has no entry in the table."""
 
 
-@contextmanager
-def _libraries_of_the_extra() -> Iterator[None]:
-    """Say in one line what to install where a library of our own encoders is missing."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise MissingDependency(
-            f"our frozen encoders need {error.name}, which is not installed; run: "
-            "pip install 'phaser-vla[encoders]', or give encoders of your own"
-        ) from error
+def _libraries_of_the_extra() -> AbstractContextManager[None]:
+    return libraries_for("our frozen encoders", otherwise=", or give encoders of your own")
 
 
 def _minilm() -> LanguageEncoder:

@@ -1,8 +1,7 @@
-"""How sure: Wilson intervals, a bootstrap over seeds and tasks, an exact test over seeds.
+"""How sure: Wilson and Newcombe intervals of counted episodes, an exact test over seeds, Holm.
 
-Seeds and tasks are crossed, so both are resampled, independently of each other: a statement then
-holds for other seeds and for other tasks of the same kind. With one seed only tasks are resampled.
-All draws come from a named stream: the same numbers give the same interval.
+Intervals over seeds, tasks or streams are in `phaser.evaluation.student`. What is drawn comes from
+a named stream: the same numbers give the same answer.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from jaxtyping import Float
 from phaser.core.errors import BadInput
 from phaser.core.streams import Stream
 
-NUM_RESAMPLES = 10_000
 LARGEST_EXACT_TEST = 14
 """Up to this many seeds all 2**n sign flips are enumerated; above, they are drawn."""
 
@@ -59,25 +57,6 @@ def newcombe(
     return Interval(p - q - below, p - q + above)
 
 
-def bootstrap_mean(
-    values: Float[np.ndarray, "seeds tasks"],
-    stream: Stream,
-    *,
-    confidence: float = 0.95,
-    num_resamples: int = NUM_RESAMPLES,
-) -> Interval:
-    """Percentile interval of the mean of a seeds × tasks table, both resampled."""
-    if values.ndim != 2 or values.size == 0:
-        raise BadInput(f"a bootstrap needs a seeds × tasks table, found shape {values.shape}")
-    generator = stream()
-    seeds = _resampled_shares(values.shape[0], num_resamples, generator)
-    tasks = _resampled_shares(values.shape[1], num_resamples, generator)
-    means = np.einsum("rs,st,rt->r", seeds, values, tasks, optimize=True)
-    tail = (1 - confidence) / 2
-    lower, upper = np.quantile(means, [tail, 1 - tail])
-    return Interval(float(lower), float(upper))
-
-
 def sign_flip_p(differences: Float[np.ndarray, "seeds"], stream: Stream) -> float:
     """Two-sided p that paired differences are symmetric about 0, by flipping their signs.
 
@@ -115,19 +94,18 @@ def sign_flips(
     return np.vstack([np.ones(num_seeds), drawn])
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """p values of several tests of one family, corrected so that all together err in 5 of 100."""
-    corrected, highest = [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(np.argsort(p_values, kind="stable")):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """p values of several tests of one family, corrected so that all together err in 5 of 100.
+
+    A comparison without a p value is no test: it has none afterwards, and others count it not.
+    """
+    known = [place for place, p_value in enumerate(p_values) if p_value is not None]
+    corrected: list[float | None] = [None] * len(p_values)
+    highest = 0.0
+    for rank, place in enumerate(sorted(known, key=lambda one: p_values[one] or 0.0)):
+        highest = max(highest, min(1.0, (len(known) - rank) * (p_values[place] or 0.0)))
         corrected[place] = highest
     return corrected
-
-
-def _resampled_shares(
-    count: int, num_resamples: int, generator: np.random.Generator
-) -> Float[np.ndarray, "resamples count"]:
-    return generator.multinomial(count, np.full(count, 1 / count), size=num_resamples) / count
 
 
 def _quantile(confidence: float) -> float:

@@ -5,15 +5,18 @@ Nothing here imports torch: these are the only words that both sides know.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 
 from phaser.core.demonstration import Task
 from phaser.core.errors import PhaserError
 from phaser.core.policy import Observation
 from phaser.core.suite import Milestones, Suite
+
+Film = UInt8[np.ndarray, "pictures height width 3"]
+"""Pictures of one episode by the first camera, from its first moment to its last."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,6 +26,8 @@ class Job:
     task: Task
     env_seed: int
     horizon: int
+    film_every: int = 0
+    """Steps between two pictures of the episode's clip; 0: no clip is made."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,6 +79,8 @@ class Ended:
     steps: int
     milestones: Milestones
     spent: Spent
+    film: Film | None = field(default=None, compare=False)
+    """The pictures of the episode, where its job asked for them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -18,7 +18,7 @@ from phaser.core.policy import Actor
 from phaser.core.streams import Stream, Streams
 from phaser.core.suite import Milestones, Suite
 from phaser.evaluation.draining import end_as_asked, termination_noted
-from phaser.evaluation.messages import Act, Ended, Job, Looked, Refused, Spent
+from phaser.evaluation.messages import Act, Ended, Film, Job, Looked, Refused, Spent
 from phaser.evaluation.simulators import Simulators, Worker
 from phaser.evaluation.throughput import Throughput
 
@@ -38,6 +38,7 @@ class Episode:
 
 
 Finished = Callable[[Episode, Throughput], None]
+Filmed = Callable[[Episode, Film], None]
 
 
 def rollouts(
@@ -48,10 +49,12 @@ def rollouts(
     *,
     simulators: Simulators,
     finished: Finished = lambda episode, throughput: None,
+    filmed: Filmed = lambda episode, film: None,
     actions_per_look: int | None = None,
 ) -> tuple[list[Episode], Throughput]:
     """Run every job; episodes come back in the order of the jobs, whoever ended first.
 
+    filmed: given the pictures of every episode whose job asks for them.
     actions_per_look: actions of a chunk that are carried out before the policy looks again.
     """
     if type(suite).__module__ == "__main__":
@@ -66,6 +69,7 @@ def rollouts(
         streams=streams,
         simulators=simulators,
         finished=finished,
+        filmed=filmed,
         actions_per_look=actions_per_look,
     )
     try:
@@ -81,6 +85,15 @@ def rollouts(
     return [running.episodes[index] for index in range(len(jobs))], running.throughput()
 
 
+def solved_and_tried(episodes: Iterable[Episode]) -> dict[str, tuple[int, int]]:
+    """Solved and tried rollouts of each task."""
+    counts: dict[str, tuple[int, int]] = {}
+    for episode in episodes:
+        solved, tried = counts.get(episode.task, (0, 0))
+        counts[episode.task] = (solved + episode.success, tried + 1)
+    return counts
+
+
 @dataclass(kw_only=True, eq=False)
 class _Evaluation:
     """Which jobs wait, which run where, and what came of the others."""
@@ -91,6 +104,7 @@ class _Evaluation:
     streams: Streams
     simulators: Simulators
     finished: Finished
+    filmed: Filmed
     actions_per_look: int | None
     episodes: dict[int, Episode] = field(default_factory=dict)
     _running: dict[Worker, int] = field(default_factory=dict)
@@ -192,6 +206,8 @@ class _Evaluation:
             milestones=answer.milestones,
         )
         self.episodes[index] = episode
+        if answer.film is not None:
+            self.filmed(episode, answer.film)
         self.finished(episode, self.throughput())
 
     def _failed(self, worker: Worker) -> None:

@@ -17,13 +17,15 @@ from multiprocessing.connection import Connection
 from typing import TypeVar
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 
 from phaser.core.errors import PhaserError
+from phaser.core.policy import Observation
 from phaser.core.suite import Env, Suite
 from phaser.evaluation.messages import (
     Answer,
     Ended,
+    Film,
     Job,
     Looked,
     Question,
@@ -42,6 +44,7 @@ class Simulation:
         self._suite: Suite | None = None
         self._envs: dict[str, Env] = {}
         self._steps = 0
+        self._pictures: list[UInt8[np.ndarray, "height width 3"]] = []
         self._physics_s = self._rendering_s = self._reported_s = 0.0
 
     def answer(self, question: Question) -> Answer:
@@ -58,6 +61,7 @@ class Simulation:
             self._envs[name] = suite.make_env(job.task)
         self._job, self._env, self._steps = job, self._envs[name], 0
         observation, self._physics_s = _timed(lambda: self._env.reset(job.env_seed))
+        self._pictures = [_picture(observation)] if job.film_every else []
         return Looked(observation=observation, steps=0, spent=self._spent())
 
     def _act(self, chunk: Float[np.ndarray, "chunk action"]) -> Looked | Ended:
@@ -68,6 +72,7 @@ class Simulation:
                 steps=self._steps,
                 milestones=self._env.milestones(),
                 spent=self._spent(),
+                film=self._film(),
             )
         observation, self._rendering_s = _timed(self._env.observe)
         return Looked(observation=observation, steps=self._steps, spent=self._spent())
@@ -78,7 +83,16 @@ class Simulation:
             self._steps += 1
             if success or self._steps >= self._job.horizon:
                 return success
+            if self._job.film_every and self._steps % self._job.film_every == 0:
+                self._pictures.append(_picture(self._env.observe()))
         return False
+
+    def _film(self) -> Film | None:
+        """All pictures and one of the end; nothing where no clip was asked for."""
+        if not self._job.film_every:
+            return None
+        pictures, self._pictures = [*self._pictures, _picture(self._env.observe())], []
+        return np.stack(pictures)
 
     def _spent(self) -> Spent:
         before, self._reported_s = self._reported_s, time.process_time()
@@ -123,6 +137,11 @@ def _end_with_trainer(descriptor: int) -> None:
 def _end() -> None:
     """At once: GL libraries that are taken down in an orderly way crash or complain."""
     os._exit(0)
+
+
+def _picture(seen: Observation) -> UInt8[np.ndarray, "height width 3"]:
+    """The first camera's picture, copied: a simulator may draw the next one into the same place."""
+    return next(iter(seen.images.values())).copy()
 
 
 def _timed(work: Callable[[], Made]) -> tuple[Made, float]:

@@ -20,16 +20,18 @@ from phaser.core.processes import is_first_process
 from phaser.core.sharding import check_launcher
 from phaser.core.streams import Streams
 from phaser.evaluation.matrix import JOINT_ROW
-from phaser.evaluation.rollouts import Episode
+from phaser.evaluation.rollouts import Episode, solved_and_tried
 from phaser.evaluation.simulators import Simulators
 from phaser.experiments.allocator import keep_freed_memory
-from phaser.experiments.events import Finished, Measured, Notify, Preparing, Stepped, ignore
+from phaser.experiments.events import Finished, Measured, Notify, Prepared, Stepped, ignore, telling
+from phaser.experiments.filming import Filming
 from phaser.experiments.folder import CellFolder
 from phaser.experiments.kept_frames import KeptFrames, check_filled
 from phaser.experiments.measuring import Measuring
 from phaser.experiments.prepare import Preparation
 from phaser.experiments.resume import Checkpoints
 from phaser.experiments.run import Run
+from phaser.experiments.traces import Traces
 from phaser.memory.certificate import certificate
 from phaser.routing.nothing import NoDraw
 from phaser.training.frames import FrameTable
@@ -54,6 +56,7 @@ class Cell:
     notify: Notify
     simulators: Simulators
     """Simulator processes; their number changes how long a cell takes, never what it finds."""
+    traces: Traces = field(default_factory=Traces)
     frames: FrameTable = field(default_factory=FrameTable)
     materials: dict[str, TaskMaterial] = field(default_factory=dict)
     steps_made: int = 0
@@ -71,12 +74,8 @@ class Cell:
         writes = self.accelerator.is_main_process
         self.folder = CellFolder(self.path, writes=writes)
         self.checkpoints = Checkpoints(self.path, writes=writes)
-        self.preparation = Preparation.of(
-            run.suite,
-            run.policy,
-            run.encoders,
-            chunk_length=self.policy.contract["chunk_length"],
-        )
+        length = self.policy.contract["chunk_length"]
+        self.preparation = Preparation.of(run.suite, run.policy, run.encoders, chunk_length=length)
         self.learner = PolicyLearner(
             policy=self.policy,
             frames=self.frames,
@@ -88,6 +87,13 @@ class Cell:
             timed=self.checkpoints.spent.noted,
         )
         self.kept = KeptFrames(path=self.path / "memory", run=run, writes=writes)
+        self.filming = Filming(
+            folder=self.path,
+            tasks=[task.name for task in self.tasks],
+            orientation=self.contract.orientation,
+            clips_per_task=self.traces.clips_per_task,
+            writes=writes,
+        )
         self.measuring = Measuring(
             run=run,
             policy=self.policy,
@@ -95,6 +101,7 @@ class Cell:
             folder=self.folder,
             checkpoints=self.checkpoints,
             simulators=self.simulators,
+            filming=self.filming,
             streams=self.streams,
             accelerator=self.accelerator,
             notify=self.notify,
@@ -108,8 +115,8 @@ class Cell:
         first = self.accelerator.main_process_first()
         with self.checkpoints.spent.timed("prepare_s"), first:
             if task.name not in self.materials:
-                self.notify(Preparing(task=task.name))
-                made = self.preparation.material(task, self.run.segmenter_of(task.name))
+                told, segmenter = telling(self.notify, task.name), self.run.segmenter_of(task.name)
+                made = self.preparation.material(task, segmenter, told)
                 self.checkpoints.check_demonstrations(task.name, made.images_sha256)
                 self.materials[task.name] = made
                 self.measuring.heldout[task.name] = made.heldout
@@ -117,6 +124,7 @@ class Cell:
             self.frames.tasks[task.name] = made.train
             if self.run.suite.has_simulator:
                 self.checkpoints.note_horizon(task.name, self.run.suite.horizon(task))
+        self.notify(Prepared(task=task.name))
         return made.prepared
 
     def execute(self) -> None:
@@ -137,15 +145,15 @@ class Cell:
         learnt = stages[: self.checkpoints.position.task_index]
         if self.checkpoints.is_begun:
             self.folder.go_on(self.run, learnt)
+            self.filming.go_on(learnt)
         else:
             self._try_bytes()
             self.folder.start(self.run)
         self.checkpoints.remove_unneeded()
         self.checkpoints.check_contract(self.policy.contract)
         if learnt:
-            self.checkpoints.load_start(
-                self.folder.weights(len(learnt) - 1, learnt[-1]), self.policy
-            )
+            weights = self.folder.weights(len(learnt) - 1, learnt[-1])
+            self.checkpoints.load_start(weights, self.policy)
         return learnt
 
     def _finish_stored(self, stages: Sequence[str]) -> None:
@@ -209,12 +217,8 @@ class Cell:
         prepared = [self.prepare(task) for task in self.tasks]
         if self.checkpoints.position.task_index:
             return
-        nothing = NoDraw().for_task(
-            Memory(),
-            prepared[0],
-            self.streams.named("draw"),
-            PolicyProbe(learner=self.learner, task=prepared[0].task.name),
-        )
+        probe = PolicyProbe(learner=self.learner, task=prepared[0].task.name)
+        nothing = NoDraw().for_task(Memory(), prepared[0], self.streams.named("draw"), probe)
         loss = self.learner.learn_jointly(prepared, nothing).loss
         self.checkpoints.spent.note(**{STEPS: self.steps_made})
         self._save(0, JOINT_ROW)
@@ -261,10 +265,7 @@ class Cell:
         self.folder.write_steps(index, name, self.checkpoints.steps)
 
     def _report(self, after: str, index: int, loss: float, episodes: Sequence[Episode]) -> None:
-        counts: dict[str, tuple[int, int]] = {}
-        for episode in episodes:
-            solved, tried = counts.get(episode.task, (0, 0))
-            counts[episode.task] = (solved + episode.success, tried + 1)
+        counts = solved_and_tried(episodes)
         heldout = self.folder.heldout_losses(after)
         self.notify(Measured(task=after, index=index, loss=loss, counts=counts, heldout=heldout))
 
@@ -280,17 +281,19 @@ def run_cell(
     notify: Notify = ignore,
     *,
     simulators: Simulators | None = None,
+    traces: Traces | None = None,
 ) -> None:
     """Run one cell to its end in this process, from wherever an earlier process left it.
 
-    Without simulators that are kept for several cells it has one of its own.
+    simulators: kept for several cells; without them the cell has one of its own.
+    traces: what the cell leaves beside its results, such as clips of rollouts.
     """
     check_launcher(run.method.name, reads_gradient=run.method.reads_gradient)
     with ExitStack() as stack:
         if is_first_process():
             stack.enter_context(exclusive(folder / ".lock", what="run folder"))
         kept = simulators or stack.enter_context(Simulators())
-        cell = Cell(run=run, path=folder, notify=notify, simulators=kept)
+        cell = Cell(run=run, path=folder, notify=notify, simulators=kept, traces=traces or Traces())
         cell.execute()
         cell.accelerator.wait_for_everyone()
         cell.accelerator.end_training()

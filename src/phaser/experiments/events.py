@@ -11,6 +11,23 @@ class Preparing:
     """The demonstrations of a task are being read, encoded and cut."""
 
     task: str
+    doing: str = "reading"
+    share: float | None = None
+    """How much of it is done, where that is known."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prepared:
+    """The demonstrations of a task are read, encoded and cut."""
+
+    task: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Doing:
+    """Work begins that has no event of its own, such as starting simulators."""
+
+    what: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,9 +80,18 @@ class Failed:
     traceback: str = ""
 
 
-Event = Preparing | Stepped | RolledOut | Measured | Finished | Failed
+Event = Preparing | Prepared | Doing | Stepped | RolledOut | Measured | Finished | Failed
 Notify = Callable[[Event], None]
 
 
 def ignore(event: Event) -> None:
     """Nobody watches."""
+
+
+def telling(notify: Notify, task: str) -> Callable[[str, float | None], None]:
+    """Tells whoever watches what is being done to prepare a task, and how much of it is done."""
+
+    def told(doing: str, share: float | None) -> None:
+        notify(Preparing(task=task, doing=doing, share=share))
+
+    return told

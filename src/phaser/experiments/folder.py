@@ -204,7 +204,7 @@ class CellFolder:
     def _remove_unfinished(self) -> None:
         if not self._writes:
             return
-        for part in (".", "checkpoints", "steps"):
+        for part in (".", "checkpoints", "steps", "clips"):
             remove_unfinished(self.path / part)
 
     def _note_commit(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from accelerate import Accelerator
 
@@ -12,10 +13,11 @@ from phaser.core.policy import Policy
 from phaser.core.streams import Streams
 from phaser.evaluation.matrix import JOINT_ROW
 from phaser.evaluation.messages import Job
-from phaser.evaluation.rollouts import Episode, rollouts
+from phaser.evaluation.rollouts import Episode, Filmed, rollouts
 from phaser.evaluation.simulators import Simulators
 from phaser.evaluation.throughput import Throughput
-from phaser.experiments.events import Notify, RolledOut
+from phaser.experiments.events import Doing, Notify, RolledOut
+from phaser.experiments.filming import Filming
 from phaser.experiments.folder import CellFolder
 from phaser.experiments.resume import Checkpoints
 from phaser.experiments.run import Run
@@ -35,6 +37,7 @@ class Measuring:
     folder: CellFolder
     checkpoints: Checkpoints
     simulators: Simulators
+    filming: Filming
     streams: Streams
     accelerator: Accelerator
     notify: Notify
@@ -44,9 +47,11 @@ class Measuring:
     def after(self, stage: str, index: int) -> list[Episode]:
         """Measure after a task, or after the joint training of all; rollouts come first."""
         counts = self._counts(stage, index)
-        episodes = self._rollouts(counts)
+        episodes = self._rollouts(counts, partial(self.filming.keep, stage, index))
+        self.filming.write(stage, index, episodes)
         names = [task.name for task in self.tasks]
         self.folder.add_episodes(stage, index, names, episodes)
+        self.notify(Doing(what="measuring held-out loss"))
         with self.checkpoints.spent.timed("probe_s"):
             self._losses(stage, index)
         return episodes
@@ -61,11 +66,12 @@ class Measuring:
             learnt[-1]: settings.learnt_rollouts
         }
 
-    def _rollouts(self, counts: Mapping[str, int]) -> list[Episode]:
+    def _rollouts(self, counts: Mapping[str, int], filmed: Filmed) -> list[Episode]:
         if not self.run.suite.has_simulator:
             return []
         spent, accelerator = self.checkpoints.spent, self.accelerator
-        jobs = self._jobs(counts)
+        self.notify(Doing(what=self._beginning()))
+        jobs = self.filming.jobs(self._jobs(counts))
         with spent.timed("rollout_s"):
             # Episodes do not depend on one another, so processes share them.
             episodes, throughput = rollouts(
@@ -75,11 +81,19 @@ class Measuring:
                 self.streams,
                 simulators=self.simulators,
                 finished=self._rolled_out,
+                filmed=filmed,
                 actions_per_look=self.run.evaluation.actions_per_look,
             )
         spent.add("rollout_s", throughput.spent.processor_s)
         spent.note(**throughput.amounts)
         return from_all(accelerator, episodes)
+
+    def _beginning(self) -> str:
+        """What happens before the first rollout ends."""
+        if self.simulators.is_running:
+            return "trying what is learnt"
+        many = self.simulators.num_workers > 1
+        return f"starting {self.simulators.num_workers} simulator process{'es' if many else ''}"
 
     def _jobs(self, counts: Mapping[str, int]) -> list[Job]:
         horizons = self.checkpoints.position.horizons

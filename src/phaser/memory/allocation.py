@@ -40,9 +40,24 @@ def allocate(total: int, capacities: Sequence[int], *, zero: int | None = None) 
 
 def allocate_by_root(total: int, capacities: Sequence[int]) -> list[int]:
     """Frames per phase by the square root of what it offers: between equal and by length."""
-    _check(total, capacities, None)
     roots = [room**0.5 for room in capacities]
-    wanted = [total * root / sum(roots) for root in roots]
+    return _rounded([total * root / sum(roots) for root in roots], total, capacities)
+
+
+def allocate_above_floor(total: int, capacities: Sequence[int]) -> list[int]:
+    """Frames per phase: half of the total in equal parts, the other half by what a phase offers.
+
+    Every phase has at least half of an equal share; where one phase dominates, most of the rest is
+    its own, as under even spacing.
+    """
+    floor = 0.5 * total / max(1, len(capacities))
+    by_length = [0.5 * total * room / max(1, sum(capacities)) for room in capacities]
+    return _rounded([floor + share for share in by_length], total, capacities)
+
+
+def _rounded(wanted: Sequence[float], total: int, capacities: Sequence[int]) -> list[int]:
+    """Whole frames near the wanted shares: at least one of each phase, never more than it has."""
+    _check(total, capacities, None)
     counts = [min(room, max(1, int(share))) for share, room in zip(wanted, capacities, strict=True)]
     while (remaining := total - sum(counts)) != 0:
         change = 1 if remaining > 0 else -1

@@ -14,14 +14,14 @@ from phaser.core.memory import Bucket, PreparedTask
 from phaser.core.ports import Keep, first_ranked
 from phaser.core.ranges import COUNT, at_least, check_ranges
 from phaser.core.streams import Stream
-from phaser.memory.allocation import allocate, allocate_by_root
+from phaser.memory.allocation import allocate, allocate_above_floor, allocate_by_root
 from phaser.memory.farthest import farthest_points
 from phaser.memory.frame_vectors import frame_vectors
 from phaser.memory.frames import DemoFrames, frames_of_phase, into_buckets
 from phaser.memory.herding import herding_order
 from phaser.memory.spread import denser_at_changes, even_frames, random_frames, spread_ranks
 
-Shares = Literal["equal", "root"]
+Shares = Literal["equal", "root", "floor"]
 Within = Literal["even", "random", "spread", "herding", "boundary"]
 
 
@@ -32,8 +32,9 @@ class PhaseBuckets(Keep):
     stride: int = 3
     """Δ of the paper: neighbouring frames are nearly the same, one in three is a candidate."""
     shares: Shares = "equal"
-    """As many frames of every phase (equal, the paper), or by the square root of its length (root):
-    a short phase still has more than its time, a long one loses less."""
+    """As many frames of every phase (equal, the paper); by the square root of its length (root): a
+    short phase still has more than its time, a long one loses less; or half in equal parts and half
+    by length (floor), close to even spacing where one phase dominates."""
     within: Within = "even"
     """Frames inside a phase: on a grid over its progress (even), uniformly at random (random, the
     paper), as unlike each other as possible (spread), their mean closest to the phase's (herding),
@@ -47,7 +48,7 @@ class PhaseBuckets(Keep):
         check_ranges(self, stride=COUNT, zero_phase=at_least(0, whole=True, or_none=True))
         if self.shares not in get_args(Shares):
             raise BadInput(f"shares {self.shares!r}; expected one of {', '.join(get_args(Shares))}")
-        if self.shares == "root" and self.zero_phase is not None:
+        if self.shares != "equal" and self.zero_phase is not None:
             raise BadInput("the zero-budget control needs equal shares; leave zero_phase out")
         if self.within not in get_args(Within):
             raise BadInput(f"within {self.within!r}; expected one of {', '.join(get_args(Within))}")
@@ -111,7 +112,8 @@ class PhaseBuckets(Keep):
     ) -> list[int]:
         if self.shares == "equal":
             return allocate(total, capacities, zero=zero)
-        return allocate_by_root(total, capacities)
+        unequal = allocate_by_root if self.shares == "root" else allocate_above_floor
+        return unequal(total, capacities)
 
     def _ranks(self, count: int) -> list[int]:
         """Frames on a grid give way so that the rest stays even; others in their own order."""

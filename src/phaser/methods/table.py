@@ -87,6 +87,13 @@ _OWN = (
         summary="keeps equally many frames per phase, rehearses phases the new task endangers",
     ),
     Method(
+        name="phaser-floor",
+        keep=PhaseBuckets(within="even", shares="floor"),
+        draw=Routed(over_current_phases="closest", weigh_by_size=True),
+        summary="phaser between equal and proportional shares: a floor for every phase, the rest "
+        "by length",
+    ),
+    Method(
         name="phaser-paper",
         keep=PhaseBuckets(within="random", stride=3),
         draw=_PAPER_ROUTING,

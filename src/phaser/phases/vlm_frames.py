@@ -100,7 +100,7 @@ def as_mp4(frames: Sequence[Frame]) -> bytes:
         import av
     except ImportError as error:
         raise MissingDependency(
-            "sending video needs PyAV; install the extra 'video' or send images"
+            "sending video needs PyAV; run: pip install 'phaser-vla[video]', or send images"
         ) from error
     stream = io.BytesIO()
     with av.open(stream, "w", format="mp4") as container:

@@ -159,7 +159,7 @@ def _openai() -> Any:
         import openai
     except ImportError as error:
         raise MissingDependency(
-            "verification needs the client 'openai'; install the extra 'vlm', or verify with none"
+            "verification needs openai; run: pip install 'phaser-vla[vlm]', or verify with none"
         ) from error
     return openai
 

@@ -97,4 +97,4 @@ def merge_adapters(base: nn.Module) -> None:
         setattr(base.get_submodule(parent), last, module.get_base_layer())
 
 
-BACKBONES_MISSING = "needs transformers and peft: pip install 'phaser-vla[backbones]'"
+BACKBONES_MISSING = "this needs transformers and peft; run: pip install 'phaser-vla[backbones]'"

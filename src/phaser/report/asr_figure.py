@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from phaser.report.palette import method_colours
 from phaser.report.runs import RunResult
-from phaser.report.summary import MethodRow, percent
+from phaser.report.summary import MethodRow
 from phaser.report.svg import drawing, element, hover, label, polyline
+from phaser.report.wording import counted, percent
 
 LEFT, SPAN, ROW, TOP = 118, 640, 30, 24
 
@@ -49,7 +50,7 @@ def _dot(row: MethodRow, runs: Sequence[RunResult], y: float, shade: str) -> str
     value = label(_x(interval.upper) + 9, y + 4, percent(row.asr.mean), class_="name")
     tip = (
         f"{row.method}: {percent(row.asr.mean)}, 95 % interval {percent(interval.lower)} to "
-        f"{percent(interval.upper)}, {row.asr.num_seeds} seeds"
+        f"{percent(interval.upper)}, {counted(row.asr.num_seeds, 'seed')}"
     )
     return hover(whisker + seeds + dot + value, tip)
 

@@ -8,8 +8,8 @@ from math import log10
 from phaser.evaluation.comparison import Estimate
 from phaser.report.curve import Curve
 from phaser.report.palette import legend, method_colours
-from phaser.report.summary import percent
 from phaser.report.svg import drawing, element, hover, label, polyline
+from phaser.report.wording import percent
 
 WIDTH, HEIGHT = 560, 300
 LEFT, RIGHT, TOP, BOTTOM = 44, 18, 14, 44

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from phaser.core.files import write_text
 from phaser.evaluation.equivalence import MARGIN
+from phaser.evaluation.metrics import DEFINITIONS
 from phaser.report import milestones, overhead, provenance, tables
 from phaser.report.asr_figure import success_dots
+from phaser.report.contrasts import EVERY, Contrasts
 from phaser.report.curves_figure import forgetting_curves, same_order
 from phaser.report.equal_budgets import check_budgets
 from phaser.report.loss_section import loss_section
@@ -29,23 +31,31 @@ def write_report(
     *,
     budget_tolerance: float = 0.01,
     margin: float = MARGIN,
+    contrasts: Contrasts = EVERY,
 ) -> Summary:
     """Read finished runs, refuse unequal budgets, write the page, return what it says.
 
     margin: success rates that differ by less are called equal, where that is shown.
+    contrasts: the comparisons that were asked for.
     """
-    runs, summary = compare(run_folders, budget_tolerance=budget_tolerance, margin=margin)
+    runs, summary = compare(
+        run_folders, budget_tolerance=budget_tolerance, margin=margin, contrasts=contrasts
+    )
     write_text(out, render(runs, summary))
     return summary
 
 
 def compare(
-    run_folders: Sequence[Path], *, budget_tolerance: float = 0.01, margin: float = MARGIN
+    run_folders: Sequence[Path],
+    *,
+    budget_tolerance: float = 0.01,
+    margin: float = MARGIN,
+    contrasts: Contrasts = EVERY,
 ) -> tuple[tuple[RunResult, ...], Summary]:
     """What `write_report` reads and says, without a page."""
     runs, unmeasured = measured_at_the_end(read_runs(run_folders))
     check_budgets(runs, budget_tolerance)
-    return runs, summarise(runs, unmeasured=unmeasured, margin=margin)
+    return runs, summarise(runs, unmeasured=unmeasured, margin=margin, contrasts=contrasts)
 
 
 def render(runs: Sequence[RunResult], summary: Summary) -> str:
@@ -73,38 +83,36 @@ def _headline(runs: Sequence[RunResult], summary: Summary) -> str:
     return element(
         "header",
         element("p", "What was learnt, and what was kept", class_="kicker")
-        + element("h1", escape(summary.sentence))
+        + element("h1", escape(summary.answer))
+        + element("p", escape(summary.sentence), class_="lead")
         + element("p", escape(facts), class_="lead"),
     )
 
 
 def _results(runs: Sequence[RunResult], summary: Summary) -> str:
     bound = "" if summary.complete else " Not every stage was evaluated: a lower bound."
-    words = (
-        ("ASR", "average success rate over all tasks after the last one; higher is better."),
-        ("NBT", "points lost between learning a task and the end, mean over tasks; 0 is best."),
-        ("BWT", "the same with the opposite sign."),
-        ("Forgetting", f"points lost since a task's best earlier stage.{bound}"),
-        ("Plasticity", "success on each task just after learning it."),
-    )
+    words = [
+        (name, meaning + bound if name == "Forgetting" else meaning)
+        for name, meaning in DEFINITIONS
+    ]
     return section(
         "Results",
         "Average success after the last task: large dot the mean, small dots the seeds, line the "
-        f"95 % interval from resampling {_resampled(runs)}.",
+        f"95 % interval (Student's t) over {_varied(runs)}.",
         success_dots(summary.table, by_method(runs)),
         method_table(tables.HEADINGS, tables.main_rows(summary)),
         glossary(words),
         paired_differences(
             summary,
             "Difference of ASR in points over the seeds both methods have: same order, same "
-            f"initial states. 95 % interval from resampling {_resampled(runs)}.",
+            f"initial states. 95 % interval (Student's t) over {_varied(runs)}.",
         ),
     )
 
 
-def _resampled(runs: Sequence[RunResult]) -> str:
+def _varied(runs: Sequence[RunResult]) -> str:
     if same_tasks(runs):
-        return "seeds and tasks (with one seed, tasks only)"
+        return "seeds and tasks (with one seed, over tasks only)"
     return "streams, each a seed with tasks of its own"
 
 
@@ -178,7 +186,7 @@ def _phases(runs: Sequence[RunResult], summary: Summary) -> str:
         "Action loss on held-out demonstrations after the last task; lower is better. Short means "
         "less than 18 % of the task: the brief decisive moments that uniform replay may starve. "
         "Thin lines show one standard deviation over phases. Differences are paired by seed, with "
-        "a 95 % bootstrap interval over seeds; below zero is better.",
+        "a 95 % interval (Student's t) over seeds; below zero is better.",
         short_and_long_bars(groups),
         provenance.table(tables.phase_headings(summary), tables.phase_loss_rows(summary))
         if len(summary.phases) > 1

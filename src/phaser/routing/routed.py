@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from jaxtyping import Float
@@ -21,6 +21,8 @@ from phaser.routing.samplers import (
     uniform_over_frames,
 )
 
+OverCurrent = Literal["max", "mean", "softmax", "closest"]
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Routed(Draw):
@@ -32,9 +34,10 @@ class Routed(Draw):
     """α of the paper: language against vision in the context overlap."""
     redundancy_penalty: float = 0.5
     """γ of the paper: how much a phase that moves alike is pushed down."""
-    over_current_phases: Literal["max", "mean", "softmax"] = "max"
+    over_current_phases: OverCurrent = "max"
     """A stored phase meets every phase of the current task; the paper leaves open which counts.
-    "softmax" lies between the two: a mean that weighs each by exp(priority / temperature)."""
+    "softmax" lies between the two: a mean that weighs each by exp(priority / temperature).
+    "closest": the priority at the current phase that shares most context with the stored one."""
     uniform_share: float = 0.5
     """Share of the draws that ignores the priorities, so that no phase is given up."""
     centre_vision: bool = True
@@ -55,10 +58,10 @@ class Routed(Draw):
             redundancy_penalty=AMOUNT,
             uniform_share=SHARE,
         )
-        if self.over_current_phases not in ("max", "mean", "softmax"):
+        if self.over_current_phases not in get_args(OverCurrent):
             raise BadInput(
-                f"over_current_phases {self.over_current_phases!r}; "
-                "expected 'max', 'mean' or 'softmax'"
+                f"over_current_phases {self.over_current_phases!r}; expected one of "
+                f"{', '.join(get_args(OverCurrent))}"
             )
 
     @property
@@ -86,21 +89,24 @@ class Routed(Draw):
             return np.zeros(0)
         new = Phases.of(task.prototypes)
         past = Phases.stored(memory)
-        scores = priority(
-            context_overlap(
-                past,
-                new,
-                language_share=self.language_share,
-                centre_vision=self.centre_vision,
-            ),
-            action_divergence(
-                past,
-                new,
-                motion_only=self.motion_only,
-                normalise=self.normalise_actions,
-            ),
-            redundancy_penalty=self.redundancy_penalty,
+        context = context_overlap(
+            past, new, language_share=self.language_share, centre_vision=self.centre_vision
         )
+        divergence = action_divergence(
+            past, new, motion_only=self.motion_only, normalise=self.normalise_actions
+        )
+        scores = priority(context, divergence, redundancy_penalty=self.redundancy_penalty)
+        return self._over_current(scores, context)
+
+    def _over_current(
+        self,
+        scores: Float[np.ndarray, "buckets current"],
+        context: Float[np.ndarray, "buckets current"],
+    ) -> Float[np.ndarray, "buckets"]:
+        """One priority of each stored phase from those that it has for every current phase."""
+        if self.over_current_phases == "closest":
+            nearest = context.argmax(axis=1)[:, None]
+            return np.asarray(np.take_along_axis(scores, nearest, axis=1)[:, 0])
         if self.over_current_phases == "softmax":
             shares = np.stack([boltzmann(row, self.temperature) for row in scores])
             return np.asarray((shares * scores).sum(axis=1))

@@ -183,6 +183,6 @@ def test_what_is_installed_is_what_the_doctor_expects() -> None:
     extra = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     named = extra["optional-dependencies"]["libero"]
     packages = {re.split("[=<>]", requirement)[0] for requirement in named}
-    packages -= {"phaser-vla[train,encoders]"}
+    packages -= {"phaser-vla[cli,encoders]"}
     assert packages == {*doctor.LIBRARIES_OF_LIBERO, "mujoco"}
     assert f"mujoco=={doctor.EXACT['mujoco']}" in named
