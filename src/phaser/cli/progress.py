@@ -136,7 +136,11 @@ class Watch:
         rest = [self._pace.seconds_for(one.left) for one in self._cells.values()]
         recordings = self._pace.seconds_for(self._recordings.left) / self._num_workers
         guess = on_workers([one for one in rest if one], self._num_workers) + recordings
-        return self._countdown.follow(guess, time.monotonic())
+        now = time.monotonic()
+        if not self.share:
+            # A start that is slower than planned says that the rest will be.
+            guess = max(guess, now - self._begun)
+        return self._countdown.follow(guess, now)
 
     def _summary(self) -> str:
         so_far = duration(time.monotonic() - self._begun)

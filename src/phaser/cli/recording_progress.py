@@ -91,7 +91,8 @@ class RecordingProgress:
             return []
         done, count = self.counts
         line = f"recordings: {done} of {counted(count, 'task')}"
-        return [fitting(79, f"{line} · {self._now()}", line)]
+        now = self._now()
+        return [fitting(79, f"{line} · {now}" if now else line, line)]
 
     def _now(self) -> str:
         busy = [

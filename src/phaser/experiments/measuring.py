@@ -92,7 +92,8 @@ class Measuring:
         """What happens before the first rollout ends."""
         if self.simulators.is_running:
             return "trying what is learnt"
-        return f"starting {self.simulators.num_workers} simulator processes"
+        many = self.simulators.num_workers > 1
+        return f"starting {self.simulators.num_workers} simulator process{'es' if many else ''}"
 
     def _jobs(self, counts: Mapping[str, int]) -> list[Job]:
         horizons = self.checkpoints.position.horizons
