@@ -28,7 +28,6 @@ from phaser.integrations.lerobot.progress import Progress
 from phaser.integrations.lerobot.settings import Rehearsal
 from phaser.integrations.lerobot.sources import Source
 from phaser.integrations.lerobot.words import RESUME
-from phaser.replay.columns import say
 
 LOCK = ".training"
 WAIT_S = 60.0
@@ -102,6 +101,8 @@ def _alone(folder: Path) -> AbstractContextManager[None]:
     """The right to train with a memory; a killed run's loader workers may hold it for seconds."""
     if not is_first_process():
         return nullcontext()
+    from phaser.replay.columns import say
+
     return exclusive(
         Progress(folder).folder / LOCK, what="the stream in", wait_s=WAIT_S, waiting=say
     )
