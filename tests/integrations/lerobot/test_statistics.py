@@ -93,6 +93,7 @@ def test_the_training_script_stops_in_one_line_before_it_trains_with_such(
             method="phaser",
             output=str(tmp_path / "first"),
             num_steps=1,
+            statistics="first",
         )
     )
     words = [*ACT, *RUN, *SMALL, "--steps=1", f"--output_dir={tmp_path}/out"]
