@@ -28,6 +28,7 @@ from phaser.core.memory import Bucket
 from phaser.core.segmentation import Segmentation
 from phaser.demos.lerobot_layout import CAMERA_PREFIX, Shapes
 from phaser.demos.lerobot_writer import Episode, write_dataset
+from phaser.memory.references import require_content
 from phaser.memory.sample import Sample
 from phaser.memory.store import Store
 from phaser.phases.lerobot_export import write_phases
@@ -61,6 +62,7 @@ def execute(arguments: Sequence[str]) -> int:
     store = Store.open(chosen.folder)
     if not store.tasks:
         raise BadInput(f"{chosen.folder} holds no task yet; there is nothing to export")
+    require_content(store.tasks, chosen.folder)
     if chosen.to.exists():
         raise BadInput(f"{chosen.to} exists already; choose a new folder with --to")
     require_writable(chosen.to.resolve().parent)
