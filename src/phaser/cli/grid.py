@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from phaser.cli.arguments import (
+    ALL,
     Parser,
     add_budget,
     add_budget_tolerance,
@@ -46,10 +47,29 @@ DEFAULT_METHODS = ("sequential", "er", "phaser")
 HIDDEN = ("method.keep", "method.draw", "method.rehearse", "method.penalty", "budget")
 """Rules differ from method to method; `phaser run` changes their settings."""
 
+SHORT = """\
+usage: phaser grid PRESET [flags]         methods x seeds x budgets
+
+axes     --methods A B                    default: sequential er phaser
+         --seeds 0-7                      default: 0
+         --budgets 10 20 50               frames kept per task (default: 20)
+         --alternate-order                odd seeds learn the tasks in reverse
+all      --phases FILE                    phases by hand instead of Auto-PC's
+         --policy NAME                    tiny, openvla-oft, qwen-gr00t …
+         --suite.task-list A B            other tasks
+         --fit.steps-per-task N           --fit.rehearsed-share X
+         --evaluation.rollouts-per-task N --evaluation.earlier-rollouts N
+files    --out DIR                        default: runs/PRESET
+         --record N                       film the first N rollouts of each task
+machine  --workers N                      cells at a time (default: 2)
+output   --verbose  --json
+
+All flags and settings: phaser grid PRESET --help-all
+"""
+"""What people change, on one screen."""
+
 EPILOG = """\
-Settings that all cells share are flags as well, for example
-  --fit.steps-per-task 100   --evaluation.rollouts-per-task 20   --suite.order reverse
-All of them:
+Settings that all cells share are flags as well, all of them:
 """
 
 
@@ -58,6 +78,9 @@ def execute(arguments: Sequence[str]) -> int:
     name, words = split_first(arguments)
     parser = _parser()
     if "-h" in words or "--help" in words:
+        print(SHORT, end="")
+        return 0
+    if ALL in words:
         base = preset(name or "metaworld-10")
         print(parser.format_help() + settings_help(base, verb="grid", hidden=HIDDEN))
         return 0
