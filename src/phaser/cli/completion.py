@@ -47,7 +47,11 @@ def flags_of(verb: str) -> list[str]:
     from phaser.experiments.presets import preset
 
     shown = io.StringIO()
-    with contextlib.redirect_stdout(shown), contextlib.suppress(SystemExit):
+    with (
+        contextlib.redirect_stdout(shown),
+        contextlib.redirect_stderr(io.StringIO()),
+        contextlib.suppress(SystemExit),
+    ):
         run_verb([verb, "--help"])
     found = set(_FLAG.findall(shown.getvalue()))
     if verb in ("run", "grid", "record"):

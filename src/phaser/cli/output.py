@@ -71,12 +71,7 @@ def write_pages(
 def show(pages: Pages, *, as_json: bool, **more: Any) -> None:
     """Table, sentence and path of every page; or one JSON object."""
     if as_json:
-        reports = [{"page": str(page), **summary_json(one)} for page, one in pages.reports]
-        if len(reports) == 1:
-            print_json({**more, **reports[0]})
-            return
-        found = [curve_json(curve) for curve in pages.curves]
-        print_json({**more, "curves": found, "reports": reports})
+        print_json({**more, **pages_json(pages)})
         return
     from phaser.report import curve_tables
     from phaser.report.tables import as_text
@@ -88,6 +83,14 @@ def show(pages: Pages, *, as_json: bool, **more: Any) -> None:
     if pages.overview is not None:
         print(f"\nreport over budgets: {pages.overview.resolve()}")
     sys.stdout.flush()
+
+
+def pages_json(pages: Pages) -> dict[str, Any]:
+    """What the pages say, as JSON."""
+    reports = [{"page": str(page), **summary_json(one)} for page, one in pages.reports]
+    if len(reports) == 1:
+        return reports[0]
+    return {"curves": [curve_json(curve) for curve in pages.curves], "reports": reports}
 
 
 def curve_json(curve: Curve) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def execute(arguments: Sequence[str]) -> int:
     workers = chosen.workers
     with (
         Watch([], num_workers=workers) as watch,
-        BackgroundRecorder(run, tasks, watch, num_workers=workers),
+        BackgroundRecorder([(run, tasks)], watch, num_workers=workers),
     ):
         pass
     print(f"{len(tasks)} tasks are recorded and encoded in {run.suite.cache}")

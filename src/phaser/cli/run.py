@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from phaser.cli.arguments import (
     ALL,
@@ -44,7 +43,7 @@ from phaser.experiments.finished import is_finished
 from phaser.experiments.position import POSITION, Position
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run, run_from, settings_in, settings_of
-from phaser.experiments.settings_files import KIND
+from phaser.experiments.settings_files import layered
 from phaser.experiments.traces import Traces
 from phaser.methods.table import method
 
@@ -56,7 +55,7 @@ what     --method NAME                    see phaser methods (default: phaser)
          --budget N                       frames kept per task (default: 20)
          --seed S                         seed of the run (default: 0)
          --phases FILE                    phases by hand instead of Auto-PC's
-         --policy NAME                    tiny, openvla-oft, qwen-gr00t …
+         --policy NAME                    tiny, openvla-oft, qwen-gr00t, ...
 stream   --suite.order reverse            the other way round
          --suite.task-list A B            other tasks
          --suite.sources A B              datasets of yours (preset datasets)
@@ -237,13 +236,4 @@ def _help(parser: Parser, name: str, words: Sequence[str]) -> str:
 
 
 def _with_file(run: Run, path: Path) -> Run:
-    return run_from(_layered(settings_of(run), settings_in(path)), source=str(path))
-
-
-def _layered(below: Any, above: Any) -> Any:
-    """The upper value, with what it leaves out from the lower; another rule replaces it whole."""
-    if not isinstance(below, dict) or not isinstance(above, dict):
-        return above
-    if above.get(KIND, below.get(KIND)) != below.get(KIND):
-        return above
-    return below | {name: _layered(below.get(name), value) for name, value in above.items()}
+    return run_from(layered(settings_of(run), settings_in(path)), source=str(path))

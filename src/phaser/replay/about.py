@@ -13,8 +13,9 @@ from phaser.core.errors import BadInput
 from phaser.core.ports import Segmenter
 from phaser.memory.budget import Budget
 from phaser.memory.codecs import ImageCodec
-from phaser.memory.stored_task import MAX_NAME, check_texts
+from phaser.memory.stored_task import MAX_NAME, MAX_TEXT, check_texts
 from phaser.methods.method import Method
+from phaser.replay.nested_datasets import innermost
 
 
 def slug(instruction: str) -> str:
@@ -59,13 +60,18 @@ def source_of(
 ) -> dict[str, str]:
     """What may differ from one task of a memory to the next."""
     return {
-        "dataset": str(getattr(samples, "repo_id", None) or type(samples).__name__),
+        "dataset": _dataset_name(samples),
         "method": method.name,
         "budget": str(budget),
         "codec": str(codec),
         "seed": str(seed),
         "phases": _described(phases),
     }
+
+
+def _dataset_name(samples: Any) -> str:
+    names = [str(getattr(one, "repo_id", None) or type(one).__name__) for one in innermost(samples)]
+    return ", ".join(dict.fromkeys(names))[:MAX_TEXT]
 
 
 def _fields(rule: Any) -> dict[str, Any]:
