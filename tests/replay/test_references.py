@@ -173,5 +173,5 @@ def test_without_lerobot_one_line_says_what_is_missing(
     with replay.task(opened(root)):
         pass
     monkeypatch.setitem(sys.modules, "lerobot.datasets.lerobot_dataset", None)
-    with pytest.raises(MissingDependency, match="install LeRobot to read them"):
+    with pytest.raises(MissingDependency, match=r"datasets need lerobot.*phaser-vla\[lerobot\]"):
         drawn(replay)

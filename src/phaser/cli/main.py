@@ -23,6 +23,7 @@ VERBS = {
     "film": ("phaser.cli.film", "show runs made with --record as a moving matrix, WebP or mp4"),
     "power": ("phaser.cli.power", "how many streams and rollouts would find a gap, from a pilot"),
     "record": ("phaser.cli.record", "record and encode demonstrations in advance"),
+    "lerobot-train": ("phaser.cli.lerobot_train", "LeRobot's training script, with rehearsal"),
     "segment": ("phaser.cli.segment", "cut demonstrations from anywhere into named phases"),
     "annotate": ("phaser.cli.annotate", "mark phases in a browser, from Auto-PC's candidates on"),
     "phases": ("phaser.cli.phases", "measure phases: their lengths, and how two annotations agree"),
@@ -32,6 +33,7 @@ VERBS = {
     "presets": ("phaser.cli.presets", "list the presets"),
     "plan": ("phaser.cli.plan", "what a run on a real backbone needs, before a GPU is rented"),
     "convert": ("phaser.cli.convert", "turn a checkpoint's .pt files into safetensors, once"),
+    "completion": ("phaser.cli.completion", "print a script that completes words in a shell"),
     "doctor": ("phaser.cli.doctor", "check this machine: versions, GL, cache, weights, simulator"),
 }
 """Each verb's module has `execute(arguments) -> exit code`."""

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from phaser.core.errors import BadInput, BrokenFile
+from phaser.core.extras import libraries_for
 from phaser.core.folders import cache_folder
 from phaser.demos.content_hash import remembered_sha256
 from phaser.memory.sample import Sample
@@ -108,9 +109,11 @@ def files_sha256(
 ) -> str:
     """One hash over a dataset's description and the data files of some episodes, or of all."""
     # Imported here: pyarrow is no part of what a memory of copies needs.
-    from phaser.demos.lerobot import open_dataset
+    with libraries_for("references to datasets"):
+        from phaser.demos.lerobot import open_dataset
 
-    hash_of = hash_of or (lambda path: remembered_sha256(path, cache_folder()))
+        cache = cache_folder()
+    hash_of = hash_of or (lambda path: remembered_sha256(path, cache))
     home = root.resolve()
     chosen = None if episodes is None else set(episodes)
     paths = {home / "meta" / "info.json"}

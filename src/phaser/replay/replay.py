@@ -78,7 +78,8 @@ class Replay:
     layout: ActionLayout | str | None = None
     """Which action numbers move the arm and which the gripper; None: the dataset says it."""
     phases: Segmenter | Path | str | None = None
-    """A segmenter, or a stage_info.json; None: Auto-PC, from the actions alone."""
+    """A segmenter, a stage_info.json, or "dataset": those that the LeRobot dataset carries; None:
+    Auto-PC, from the actions alone."""
     rehearsed_share: float = 0.5
     """Share of a batch that `mix` replaces; at least one current sample stays."""
     columns: Columns = field(default_factory=Columns)
@@ -238,7 +239,7 @@ class Replay:
         prepared = prepare(
             recording,
             task,
-            segmenter=segmenter_for(self.phases, task, self.rules),
+            segmenter=segmenter_for(self.phases, task, self.rules, recording),
             method=self.rules,
             encoders=Encoders(language=self.language, vision=self.vision),
             columns=self.columns,

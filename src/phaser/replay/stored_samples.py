@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from phaser.core.demonstration import FrameRef
-from phaser.core.errors import BadInput, BrokenFile, MissingDependency, PhaserError
+from phaser.core.errors import BadInput, BrokenFile, PhaserError
+from phaser.core.extras import libraries_for
 from phaser.memory.references import Reference, files_sha256, reference_of, row_in
 from phaser.memory.store import Store
 from phaser.replay.nested_datasets import datasets_inside
@@ -144,11 +145,5 @@ def _base(dataset: Any) -> Any:
 
 
 def _lerobot_dataset() -> Any:
-    try:
-        module = importlib.import_module("lerobot.datasets.lerobot_dataset")
-    except ImportError as error:
-        raise MissingDependency(
-            "this memory refers to frames of LeRobot datasets; install LeRobot to read them: "
-            "pip install lerobot"
-        ) from error
-    return module.LeRobotDataset
+    with libraries_for("frames that stayed in LeRobot datasets"):
+        return importlib.import_module("lerobot.datasets.lerobot_dataset").LeRobotDataset

@@ -106,8 +106,7 @@ def all_processes(succeeded: bool) -> bool:
     """Wait for every process, then say whether all of them succeeded."""
     if not _distributed():
         return succeeded
-    device = "cuda" if torch.distributed.get_backend() == "nccl" else "cpu"
-    flag = torch.tensor(int(succeeded), device=device)
+    flag = torch.tensor(int(succeeded), device=_talking_device())
     torch.distributed.all_reduce(flag, op=torch.distributed.ReduceOp.MIN)
     return bool(flag.item())
 
@@ -119,6 +118,24 @@ def mean_over_processes(value: Tensor) -> Tensor:
     total = value.clone()
     torch.distributed.all_reduce(total)
     return total / torch.distributed.get_world_size()
+
+
+def sum_over_processes(value: float) -> float:
+    """The sum of a number over all processes; the number itself where there is one."""
+    if not _distributed():
+        return value
+    total = torch.tensor(value, dtype=torch.float64, device=_talking_device())
+    torch.distributed.all_reduce(total)
+    return float(total.item())
+
+
+def from_first_process(value: int) -> int:
+    """The number that the first process has; its own where there is one process."""
+    if not _distributed():
+        return value
+    found = torch.tensor(value, device=_talking_device())
+    torch.distributed.broadcast(found, src=0)
+    return int(found.item())
 
 
 def to_arrays(tensors: Mapping[str, Tensor]) -> dict[str, np.ndarray]:
@@ -137,3 +154,8 @@ def to_tensors(arrays: Mapping[str, np.ndarray], *, like: torch.device) -> dict[
 
 def _distributed() -> bool:
     return torch.distributed.is_available() and torch.distributed.is_initialized()
+
+
+def _talking_device() -> str:
+    """Where a tensor must be for the processes to share it."""
+    return "cuda" if torch.distributed.get_backend() == "nccl" else "cpu"
