@@ -21,7 +21,10 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 LINK = re.compile(r"\[[^\]]+\]\(([^)#]*)(?:#([^)]+))?\)")
 RULE_SETTING = re.compile(r"`((?:keep|draw|rehearse|penalty)\.[a-z-]+)`")
 SETTING = re.compile(r"`((?:method|encoders|fit|policy|storage|suite|evaluation)\.[a-z.-]+)`")
-FLAG = re.compile(r"--((?:method|budget|encoders|fit|policy|storage|suite|evaluation)\.[a-z.-]+)")
+# Ours have no underscore and are followed by a space; LeRobot's are written --policy.type=act.
+FLAG = re.compile(
+    r"--((?:method|budget|encoders|fit|policy|storage|suite|evaluation)\.[a-z.-]+)(?![a-z_.=-])"
+)
 
 
 def anchors(page: Path) -> set[str]:

@@ -80,7 +80,7 @@ def whole_numbers(words: Sequence[str], *, flag: str) -> tuple[int, ...]:
 def add_budget_tolerance(parser: Parser) -> None:
     parser.add_argument(
         "--budget-tolerance",
-        type=_share,
+        type=share_given,
         default=0.01,
         metavar="SHARE",
         help="how far the memories of compared methods may differ (default: 0.01; the paper 0.1)",
@@ -99,8 +99,8 @@ def add_phases(parser: Parser) -> None:
     parser.add_argument(
         "--phases",
         metavar="FILE",
-        help="phases from a stage_info.json (see phaser segment), or a shipped annotation by name "
-        "(libero-goal), instead of Auto-PC's own",
+        help="phases from a stage_info.json (see phaser segment), a shipped annotation by name "
+        "(libero-goal), or 'dataset': those a LeRobot dataset carries; instead of Auto-PC's own",
     )
 
 
@@ -171,7 +171,7 @@ def budgets_in(chosen: argparse.Namespace) -> list[Budget]:
     return []
 
 
-def _share(text: str) -> float:
+def share_given(text: str) -> float:
     try:
         value = float(text)
     except ValueError:

@@ -23,6 +23,7 @@ VERBS = {
     "film": ("phaser.cli.film", "show runs made with --record as a moving matrix, WebP or mp4"),
     "power": ("phaser.cli.power", "how many streams and rollouts would find a gap, from a pilot"),
     "record": ("phaser.cli.record", "record and encode demonstrations in advance"),
+    "lerobot-train": ("phaser.cli.lerobot_train", "LeRobot's training script, with rehearsal"),
     "segment": ("phaser.cli.segment", "cut demonstrations from anywhere into named phases"),
     "annotate": ("phaser.cli.annotate", "mark phases in a browser, from Auto-PC's candidates on"),
     "phases": ("phaser.cli.phases", "measure phases: their lengths, and how two annotations agree"),

@@ -26,6 +26,7 @@ from phaser.memory.codecs import ImageCodec
 from phaser.methods.method import Method
 from phaser.methods.table import METHODS
 from phaser.phases.annotated import Annotated, Annotation, annotations_of
+from phaser.phases.in_datasets import IN_DATASET, annotation_of
 from phaser.training.fit import Fit
 
 
@@ -136,8 +137,15 @@ class Run:
         return replace(self, budget=budget if self.method.keep.keeps_frames else None)
 
     def with_phases(self, source: Path | str) -> Run:
-        """Phases of a shipped annotation or a stage_info.json, which must know every task."""
-        return replace(self, phases=annotations_of(source, self.suite.tasks()))
+        """Phases of a shipped annotation or a stage_info.json, which must know every task, or
+        those that the datasets carry themselves ("dataset")."""
+        tasks = self.suite.tasks()
+        if source == IN_DATASET:
+            recorded = self.suite.recorded_phases
+            return replace(
+                self, phases=tuple(annotation_of(one.name, recorded(one)) for one in tasks)
+            )
+        return replace(self, phases=annotations_of(source, tasks))
 
     def segmenter_of(self, task: str) -> Segmenter:
         """What cuts the demonstrations of a task: its annotation, else the method's segmenter."""

@@ -55,12 +55,14 @@ class Choice:
             shrunk={name: stays[name] for name in kept.evicted},
         )
 
-    def check(self, store: Store) -> None:
+    def check(self, store: Store) -> FrameRef | None:
         """Choose now, so that a budget that cannot be met and samples that cannot be stored are
-        refused before hours of training; reads every chosen sample."""
+        refused before hours of training; reads every chosen sample, and gives one of them."""
         new = self(store).new
-        if new.buckets:
-            store.check_storable(new, self.codec)
+        if not new.buckets:
+            return None
+        store.check_storable(new, self.codec)
+        return new.buckets[0].frames[0]
 
     def all_frames(self) -> list[FrameRef]:
         """Every frame that the task is learnt from."""

@@ -18,6 +18,7 @@ from phaser.core.memory import PhaseId
 from phaser.core.ports import Sampler
 from phaser.memory.store import Store
 from phaser.replay.ahead import ReadAhead
+from phaser.replay.image_transforms import Augmentation
 from phaser.replay.mixing import batch_size, mixed, num_rehearsed
 from phaser.replay.penalised import Backward, PenalisedTask
 from phaser.replay.ranks import Ranks
@@ -55,6 +56,8 @@ class ReplayTask:
     step: int = 0
     """How many draws were made; set it to resume."""
     read_ahead: bool = True
+    augmentation: Augmentation | None = None
+    """The image transforms of the task's dataset, which stored frames go through as well."""
     _process: int = field(default_factory=os.getpid, init=False)
     """Whoever began the task counts its steps."""
     _finished: bool = field(default=False, init=False)
@@ -211,7 +214,8 @@ class ReplayTask:
     def _example(self) -> Any:
         """Some stored sample, read once: its form tells what a batch of such samples looks like."""
         if self._some_sample is None:
-            self._some_sample = self._read(self.store.memory.buckets[0].frames[:1])[0]
+            sample = self._read(self.store.memory.buckets[0].frames[:1])
+            self._some_sample = self._augmented(sample, step=0)[0]
         return self._some_sample
 
     def _draw(self, count: int) -> list[Any]:
@@ -227,7 +231,8 @@ class ReplayTask:
         if not self.num_stored or (is_pure and not count):
             return []
         read = self._ahead if self.read_ahead and is_pure else self._read_step
-        self._drawn, self._drawn_samples = read(step, count)
+        self._drawn, samples = read(step, count)
+        self._drawn_samples = self._augmented(samples, step=step)
         return self._drawn_samples
 
     def _read_step(self, step: int, count: int) -> Drawn:
@@ -237,6 +242,10 @@ class ReplayTask:
 
     def _read(self, refs: Sequence[Any]) -> list[Any]:
         return [user_form(one) for one in self.store.read(refs)] if refs else []
+
+    def _augmented(self, samples: list[Any], *, step: int) -> list[Any]:
+        """Not in the thread that reads ahead: it would draw random numbers beside the loop."""
+        return self.augmentation(samples, step=step) if self.augmentation else samples
 
     def _check_room(self, size: int) -> None:
         """A last batch of one sample passes; a loader that only gives such would rehearse never."""

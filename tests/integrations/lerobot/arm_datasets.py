@@ -6,7 +6,8 @@ absolute targets in degrees, the gripper opens with larger numbers, as on the re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -117,3 +118,10 @@ def picture(arm: Arm, *, cube: float, hand: float) -> np.ndarray:
         left = int((degrees + 90) / 180 * (arm.side - size))
         image[top : top + size, max(left, 0) : max(left, 0) + size] = colour
     return image
+
+
+if __name__ == "__main__":
+    # python arm_datasets.py FOLDER [EPISODES]: the two datasets of docs/how-to/lerobot.md.
+    folder, episodes = Path(sys.argv[1]), int((sys.argv[2:] or ["10"])[0])
+    for name, shown in (("left", LEFT), ("right", RIGHT)):
+        write_dataset(folder / name, replace(shown, num_episodes=episodes), video=True)
