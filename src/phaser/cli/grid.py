@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from phaser.cli.arguments import (
+    ALL,
     Parser,
     add_budget,
     add_budget_tolerance,
@@ -40,12 +41,33 @@ from phaser.experiments.presets import preset
 from phaser.experiments.run import Run
 from phaser.experiments.traces import Traces
 
+SHORT = """\
+usage: phaser grid PRESET [flags]         methods x seeds x budgets
+       phaser grid --from grid.toml       the same grid again
+
+axes     --methods A B                    default: sequential er phaser
+         --seeds 0-7                      default: 0
+         --budgets 10 20 50               frames kept per task (default: 20)
+         --alternate-order                odd seeds learn the tasks in reverse
+         --axis fit.batch_size 32 64      any setting is an axis
+all      --phases FILE                    phases by hand instead of Auto-PC's
+         --policy NAME                    tiny, openvla-oft, qwen-gr00t, ...
+         --suite.task-list A B            other tasks
+         --fit.steps-per-task N           --fit.rehearsed-share X
+         --evaluation.rollouts-per-task N --evaluation.earlier-rollouts N
+files    --out DIR                        default: runs/PRESET
+         --record N                       film the first N rollouts of each task
+machine  --workers N                      cells at a time (default: 2)
+output   --verbose  --json
+
+All flags and settings: phaser grid PRESET --help-all
+"""
+"""What people change, on one screen."""
+
 EPILOG = """\
 Any setting is an axis: --axis fit.learning_rate 1e-3 2e-3 --axis method.draw.temperature 0.5 1
 Every grid writes grid.toml, which can be committed: phaser grid --from grid.toml runs it again.
-Settings that all cells share are flags as well, for example
-  --fit.steps-per-task 100   --evaluation.rollouts-per-task 20   --suite.order reverse
-All of them:
+Settings that all cells share are flags as well, all of them:
 """
 
 
@@ -54,6 +76,9 @@ def execute(arguments: Sequence[str]) -> int:
     name, words = split_first(arguments)
     parser = _parser()
     if "-h" in words or "--help" in words:
+        print(SHORT, end="")
+        return 0
+    if ALL in words:
         base = preset(name or "metaworld-10")
         print(parser.format_help() + settings_help(base, verb="grid", hidden=HIDDEN))
         return 0
