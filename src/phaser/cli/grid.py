@@ -18,6 +18,7 @@ from phaser.cli.arguments import (
     processes,
     split_first,
 )
+from phaser.cli.engines import add_engine, engine_of
 from phaser.cli.execution import (
     Notify,
     learnt_tasks,
@@ -34,7 +35,7 @@ from phaser.core.errors import BadInput
 from phaser.core.files import require_writable
 from phaser.core.processes import require_one_process
 from phaser.experiments.finished import check_budgets, is_finished
-from phaser.experiments.grid import CellsFailed
+from phaser.experiments.grid import CellsFailed, Engine
 from phaser.experiments.grid_file import DEFAULT_METHODS, GRID, write_grid
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run
@@ -100,6 +101,7 @@ def execute(arguments: Sequence[str]) -> int:
             budget_tolerance=tolerance,
             verbose=chosen.verbose,
             traces=traces_in(chosen, grid.base),
+            engine=engine_of(chosen),
         )
     except CellsFailed as error:
         folders, failed, code = error.finished, error, error.exit_code
@@ -118,6 +120,7 @@ def run_cells(
     budget_tolerance: float = 0.01,
     verbose: bool = False,
     traces: Traces | None = None,
+    engine: Engine | None = None,
 ) -> list[Path]:
     """Say what is there already, run the rest, watched."""
     todo = [cell for cell in cells if not is_finished(cell, out / cell.name)]
@@ -131,7 +134,8 @@ def run_cells(
     if not todo:
         check_budgets([out / cell.name for cell in cells], tolerance=budget_tolerance)
         return [out / cell.name for cell in cells]
-    require_suite(todo[0])
+    if engine is None:
+        require_suite(todo[0])
     learnt = frozenset.intersection(*(learnt_tasks(cell, out / cell.name) for cell in todo))
     require_frames_for_phases(todo, say, learnt=learnt)
 
@@ -146,6 +150,7 @@ def run_cells(
             num_workers=num_workers,
             budget_tolerance=budget_tolerance,
             traces=traces,
+            engine=engine,
         )
 
     watched(
@@ -155,6 +160,7 @@ def run_cells(
         to_stderr=to_stderr,
         learnt=learnt,
         verbose=verbose,
+        records=engine is None,
     )
     return [out / cell.name for cell in cells]
 
@@ -204,6 +210,7 @@ def _parser() -> Parser:
     add_budget_tolerance(parser)
     parser.add_argument("--workers", type=processes, default=2, help="processes (default: 2)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/PRESET")
+    add_engine(parser)
     add_verbose(parser)
     add_record(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
