@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,9 @@ from phaser.memory.codecs import ImageCodec
 from phaser.memory.stored_task import MAX_NAME, MAX_TEXT, check_texts
 from phaser.methods.method import Method
 from phaser.replay.nested_datasets import innermost
+
+VECTORS = ("action", "observation.state")
+"""Columns of a LeRobot dataset whose numbers have names."""
 
 
 def slug(instruction: str) -> str:
@@ -66,7 +71,27 @@ def source_of(
         "codec": str(codec),
         "seed": str(seed),
         "phases": _described(phases),
+        **_robot(samples),
     }
+
+
+def _robot(samples: Any) -> dict[str, str]:
+    """Robot, rate and names of a LeRobot dataset, which an export of the memory carries on."""
+    meta = getattr(next(innermost(samples)), "meta", None)
+    features, robot, fps = (getattr(meta, name, None) for name in ("features", "robot_type", "fps"))
+    if not isinstance(features, Mapping) or fps is None:
+        return {}
+    names = {name: _flat(features[name].get("names")) for name in VECTORS if name in features}
+    text = json.dumps({name: found for name, found in names.items() if found})
+    found = {"robot_type": str(robot or "unknown")[:MAX_TEXT], "fps": f"{fps:g}"}
+    return found | ({"names": text} if len(text) <= MAX_TEXT else {})
+
+
+def _flat(names: Any) -> list[str]:
+    """Names as one list; older datasets wrap it: {"motors": […]}."""
+    if isinstance(names, Mapping) and len(names) == 1:
+        names = next(iter(names.values()))
+    return [str(name) for name in names] if isinstance(names, list | tuple) else []
 
 
 def _dataset_name(samples: Any) -> str:
