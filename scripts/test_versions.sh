@@ -10,7 +10,8 @@ cd "$(dirname "$0")/.."
 which=${1:-lowest}
 folder=${2:-.venv-versions/$which}
 python=${PYTHON:-python3.11}
-tests=${TESTS:-tests/replay/test_samples_come_back.py tests/replay/test_mixing_batches.py tests/memory}
+tests=${TESTS:-tests/replay/test_samples_come_back.py tests/replay/test_mixing_batches.py
+    tests/replay/test_replay_tasks.py tests/memory/test_store.py tests/memory/test_store_samples.py}
 export PIP_CONSTRAINT= PIP_DISABLE_PIP_VERSION_CHECK=1 OMP_NUM_THREADS=1
 
 # A name and its lower bound per line, from the first list of dependencies.

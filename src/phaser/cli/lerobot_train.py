@@ -91,6 +91,8 @@ def _single(chosen: Namespace, words: Words) -> int:
 
 def _tell(settings: Rehearsal) -> int:
     """Write the page, and say what was measured."""
+    from phaser.integrations.lerobot.running import leave
+
     if is_first_process():
         from phaser.integrations.lerobot.page import loss_table, read_stream, write_page
 
@@ -98,6 +100,7 @@ def _tell(settings: Rehearsal) -> int:
         table = "\n".join(columns([headings, *rows], right=range(1, len(headings))))
         page = write_page(settings.folder)
         print(f"\nheld-out loss\n{table}\n\nreport: {page.resolve()}", flush=True)
+    leave()
     return 0
 
 
