@@ -50,11 +50,12 @@ def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize(("verb", "names"), [("methods", METHODS), ("presets", PRESETS)])
-def test_lists_have_one_line_per_name(
+def test_lists_have_every_name(
     verb: str, names: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main.execute([verb]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(names)
+    first = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line]
+    assert set(names) <= set(first)
     assert main.execute([verb, "--json"]) == 0
     assert list(json.loads(capsys.readouterr().out)) == list(names)
 

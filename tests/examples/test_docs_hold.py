@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from phaser import __version__
 from phaser.cli.main import VERBS
 from phaser.cli.settings import settings_help
 from phaser.evaluation.matrix import EPISODES_SCHEMA
@@ -56,6 +57,16 @@ def fidelity() -> str:
 def test_no_page_has_more_than_2500_words(page: Path) -> None:
     words = [one for one in page.read_text().split() if re.search(r"\w", one)]
     assert len(words) <= 2500
+
+
+def test_the_readme_stays_short_and_has_few_numbers() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert len([one for one in text.split() if re.search(r"\w", one)]) <= 900
+    assert len(re.findall(r"\d+(?:[.,]\d+)*", text)) <= 40
+
+
+def test_the_citation_names_this_version() -> None:
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_the_navigation_has_every_page_once() -> None:

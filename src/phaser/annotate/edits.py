@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from phaser.annotate.loaded import LoadedTask
 from phaser.annotate.marks import Marks
+from phaser.core.errors import BadInput
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,6 +57,12 @@ def _verify(marks: Marks, edit: Edit, loaded: LoadedTask) -> tuple[Marks, str]:
     return marks.verified(), "verify the phases"
 
 
+def _give(marks: Marks, edit: Edit, loaded: LoadedTask) -> tuple[Marks, str]:
+    if not marks.names:
+        raise BadInput("there are no phases to give to the others yet")
+    return marks, "give the phases to the others"
+
+
 def _reopen(marks: Marks, edit: Edit, loaded: LoadedTask) -> tuple[Marks, str]:
     return marks.reopened(), "open the phases again"
 
@@ -68,5 +75,6 @@ EDITS: dict[str, Callable[[Marks, Edit, LoadedTask], tuple[Marks, str]]] = {
     "snap": _snap,
     "name": _rename,
     "verify": _verify,
+    "give": _give,
     "reopen": _reopen,
 }

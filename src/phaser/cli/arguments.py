@@ -6,12 +6,16 @@ import argparse
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from phaser.core.errors import BadInput
 from phaser.core.ranges import Range, at_least, between
-from phaser.memory.budget import Budget
 
+if TYPE_CHECKING:
+    from phaser.memory.budget import Budget
+
+ALL = "--help-all"
+"""The flag that lists every setting, where --help fits on a screen."""
 _SPAN = re.compile(r"(\d+)-(\d+)")
 MAX_SEEDS = 10_000
 MAX_PROCESSES = 1024
@@ -155,6 +159,9 @@ def add_budget(parser: Parser, *, several: bool = False) -> None:
 
 def budgets_in(chosen: argparse.Namespace) -> list[Budget]:
     """The budgets that the flags of `add_budget` give; none where none was used."""
+    # Imported here: lists and help need no arrays.
+    from phaser.memory.budget import Budget
+
     makers = {
         "budget": Budget.per_task,
         "budget_per_phase": Budget.per_phase,

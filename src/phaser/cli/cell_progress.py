@@ -198,9 +198,9 @@ def fitting(width: int, *texts: str) -> str:
     return next((text for text in texts if len(text) <= width), texts[-1][:width])
 
 
-def joined(width: int, parts: list[str]) -> str:
+def joined(width: int, parts: list[str], *, between: str = " · ") -> str:
     """As many parts as fit into a line, the first ones first."""
-    texts = [" · ".join(parts[:count]) for count in range(len(parts), 0, -1)]
+    texts = [between.join(parts[:count]) for count in range(len(parts), 0, -1)]
     return fitting(width, *texts)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from phaser.cli.arguments import (
+    ALL,
     Parser,
     add_budget,
     add_budget_tolerance,
@@ -17,6 +18,7 @@ from phaser.cli.arguments import (
     processes,
     split_first,
 )
+from phaser.cli.engines import add_engine, engine_of
 from phaser.cli.execution import (
     Notify,
     learnt_tasks,
@@ -33,18 +35,39 @@ from phaser.core.errors import BadInput
 from phaser.core.files import require_writable
 from phaser.core.processes import require_one_process
 from phaser.experiments.finished import check_budgets, is_finished
-from phaser.experiments.grid import CellsFailed
+from phaser.experiments.grid import CellsFailed, Engine
 from phaser.experiments.grid_file import DEFAULT_METHODS, GRID, write_grid
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run
 from phaser.experiments.traces import Traces
 
+SHORT = """\
+usage: phaser grid PRESET [flags]         methods x seeds x budgets
+       phaser grid --from grid.toml       the same grid again
+
+axes     --methods A B                    default: sequential er phaser
+         --seeds 0-7                      default: 0
+         --budgets 10 20 50               frames kept per task (default: 20)
+         --alternate-order                odd seeds learn the tasks in reverse
+         --axis fit.batch_size 32 64      any setting is an axis
+all      --phases FILE                    phases by hand instead of Auto-PC's
+         --policy NAME                    tiny, openvla-oft, qwen-gr00t, ...
+         --suite.task-list A B            other tasks
+         --fit.steps-per-task N           --fit.rehearsed-share X
+         --evaluation.rollouts-per-task N --evaluation.earlier-rollouts N
+files    --out DIR                        default: runs/PRESET
+         --record N                       film the first N rollouts of each task
+machine  --workers N                      cells at a time (default: 2)
+output   --verbose  --json
+
+All flags and settings: phaser grid PRESET --help-all
+"""
+"""What people change, on one screen."""
+
 EPILOG = """\
 Any setting is an axis: --axis fit.learning_rate 1e-3 2e-3 --axis method.draw.temperature 0.5 1
 Every grid writes grid.toml, which can be committed: phaser grid --from grid.toml runs it again.
-Settings that all cells share are flags as well, for example
-  --fit.steps-per-task 100   --evaluation.rollouts-per-task 20   --suite.order reverse
-All of them:
+Settings that all cells share are flags as well, all of them:
 """
 
 
@@ -53,6 +76,9 @@ def execute(arguments: Sequence[str]) -> int:
     name, words = split_first(arguments)
     parser = _parser()
     if "-h" in words or "--help" in words:
+        print(SHORT, end="")
+        return 0
+    if ALL in words:
         base = preset(name or "metaworld-10")
         print(parser.format_help() + settings_help(base, verb="grid", hidden=HIDDEN))
         return 0
@@ -75,6 +101,7 @@ def execute(arguments: Sequence[str]) -> int:
             budget_tolerance=tolerance,
             verbose=chosen.verbose,
             traces=traces_in(chosen, grid.base),
+            engine=engine_of(chosen),
         )
     except CellsFailed as error:
         folders, failed, code = error.finished, error, error.exit_code
@@ -93,6 +120,7 @@ def run_cells(
     budget_tolerance: float = 0.01,
     verbose: bool = False,
     traces: Traces | None = None,
+    engine: Engine | None = None,
 ) -> list[Path]:
     """Say what is there already, run the rest, watched."""
     todo = [cell for cell in cells if not is_finished(cell, out / cell.name)]
@@ -106,7 +134,8 @@ def run_cells(
     if not todo:
         check_budgets([out / cell.name for cell in cells], tolerance=budget_tolerance)
         return [out / cell.name for cell in cells]
-    require_suite(todo[0])
+    if engine is None:
+        require_suite(todo[0])
     learnt = frozenset.intersection(*(learnt_tasks(cell, out / cell.name) for cell in todo))
     require_frames_for_phases(todo, say, learnt=learnt)
 
@@ -121,6 +150,7 @@ def run_cells(
             num_workers=num_workers,
             budget_tolerance=budget_tolerance,
             traces=traces,
+            engine=engine,
         )
 
     watched(
@@ -130,6 +160,7 @@ def run_cells(
         to_stderr=to_stderr,
         learnt=learnt,
         verbose=verbose,
+        records=engine is None,
     )
     return [out / cell.name for cell in cells]
 
@@ -179,6 +210,7 @@ def _parser() -> Parser:
     add_budget_tolerance(parser)
     parser.add_argument("--workers", type=processes, default=2, help="processes (default: 2)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/PRESET")
+    add_engine(parser)
     add_verbose(parser)
     add_record(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")

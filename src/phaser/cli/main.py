@@ -33,6 +33,7 @@ VERBS = {
     "presets": ("phaser.cli.presets", "list the presets"),
     "plan": ("phaser.cli.plan", "what a run on a real backbone needs, before a GPU is rented"),
     "convert": ("phaser.cli.convert", "turn a checkpoint's .pt files into safetensors, once"),
+    "completion": ("phaser.cli.completion", "print a script that completes words in a shell"),
     "doctor": ("phaser.cli.doctor", "check this machine: versions, GL, cache, weights, simulator"),
 }
 """Each verb's module has `execute(arguments) -> exit code`."""

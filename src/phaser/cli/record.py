@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from phaser.cli.arguments import Parser, add_kinds, processes, split_first
+from phaser.cli.arguments import ALL, Parser, add_kinds, processes, split_first
 from phaser.cli.kinds import with_kinds
 from phaser.cli.progress import Watch
 from phaser.cli.recordings import BackgroundRecorder, require_suite
@@ -21,10 +21,14 @@ def execute(arguments: Sequence[str]) -> int:
         "record",
         "Record scripted experts for every task of a preset and encode what they see.",
         usage="phaser record PRESET [--workers N] [flags]",
+        epilog="All settings: phaser record PRESET --help-all",
     )
     add_kinds(parser, rules=False)
     parser.add_argument("--workers", type=processes, default=2, help="processes (default: 2)")
     if "-h" in words or "--help" in words:
+        print(parser.format_help())
+        return 0
+    if ALL in words:
         run = preset(name or "metaworld-10")
         print(parser.format_help() + "\n" + settings_help(run, verb="record", hidden=HIDDEN))
         return 0

@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from phaser.cli.cell_progress import BAR, fitting
+from phaser.cli.cell_progress import BAR, fitting, joined
 from phaser.cli.text_table import counted, printable
 from phaser.cli.time_left import Pace, Work
 
@@ -83,7 +83,8 @@ class RecordingProgress:
             f"recordings: {done} of {counted(count, 'task')}",
         )
         if now := self._now():
-            yield fitting(width, f"            {now}", now)
+            indent = " " * len("recordings  ")
+            yield indent + joined(width - len(indent), now, between=", ")
 
     def one_line(self) -> list[str]:
         """The same for a log."""
@@ -91,12 +92,11 @@ class RecordingProgress:
             return []
         done, count = self.counts
         line = f"recordings: {done} of {counted(count, 'task')}"
-        now = self._now()
-        return [fitting(79, f"{line} · {now}" if now else line, line)]
+        return [joined(79, [line, *self._now()])]
 
-    def _now(self) -> str:
-        busy = [
+    def _now(self) -> list[str]:
+        """What is being done with which task."""
+        return [
             f"{doing} {printable(task)} {100 * self.shares[task]:.0f} %"
             for task, doing in [*self.doing.items()]
         ]
-        return ", ".join(busy[:2])

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from phaser.cli.arguments import (
+    ALL,
     Parser,
     add_budget,
     add_kinds,
@@ -46,11 +47,34 @@ from phaser.experiments.settings_files import layered
 from phaser.experiments.traces import Traces
 from phaser.methods.table import method
 
+SHORT = """\
+usage: phaser run PRESET [flags]          learn tasks in a row with one method
+       phaser run --resume DIR            go on with an interrupted run
+
+what     --method NAME                    see phaser methods (default: phaser)
+         --budget N                       frames kept per task (default: 20)
+         --seed S                         seed of the run (default: 0)
+         --phases FILE                    phases by hand instead of Auto-PC's
+         --policy NAME                    tiny, openvla-oft, qwen-gr00t, ...
+stream   --suite.order reverse            the other way round
+         --suite.task-list A B            other tasks
+         --suite.sources A B              datasets of yours (preset datasets)
+training --fit.steps-per-task N           --fit.batch-size N
+         --fit.learning-rate X            --fit.rehearsed-share X
+measure  --evaluation.rollouts-per-task N --evaluation.earlier-rollouts N
+files    --out DIR                        default: runs/PRESET/NAME-OF-THE-RUN
+         --from FILE                      settings of another run's run.json
+         --record N                       film the first N rollouts of each task
+machine  --workers N  --simulators N      processes that record, that try
+output   --verbose  --json
+
+All flags and settings of a preset and method: phaser run PRESET --help-all
+On several GPUs: accelerate launch --num_processes 2 -m phaser.cli run PRESET
+"""
+"""What people change, on one screen."""
+
 EPILOG = """\
 On several GPUs: accelerate launch --num_processes 2 -m phaser.cli run PRESET …
-Every setting is a flag as well, for example
-  --fit.steps-per-task 100   --policy.head flow   --policy.train-encoder
-  --method.draw.temperature 0.5   --suite.order reverse   --suite.task-list hammer drawer-open
 Order: default < preset < file < flag. All settings of this preset and method:
 """
 
@@ -59,6 +83,9 @@ def execute(arguments: Sequence[str]) -> int:
     name, words = split_first(arguments)
     parser = _parser()
     if "-h" in words or "--help" in words:
+        print(SHORT, end="")
+        return 0
+    if ALL in words:
         print(_help(parser, name, words))
         return 0
     chosen, rest = parser.parse_known_args(words)
@@ -202,7 +229,7 @@ def _parser() -> Parser:
 
 
 def _help(parser: Parser, name: str, words: Sequence[str]) -> str:
-    asked = [word for word in words if word not in ("-h", "--help")]
+    asked = [word for word in words if word != ALL]
     chosen, _ = parser.parse_known_args(asked)
     run = start(name or "metaworld-quick", chosen)
     return parser.format_help() + settings_help(run, verb="run")

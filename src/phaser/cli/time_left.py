@@ -29,6 +29,9 @@ TRUST_S = 10.0
 PULL_S = 20.0
 """Seconds in which a shown time follows most of the way to a new guess."""
 
+SHORTEST_S = 5.0
+"""Times below this are shown alike."""
+
 Work = Mapping[str, float]
 """Units of work by kind."""
 
@@ -89,5 +92,8 @@ class Countdown:
             return guess
         elapsed, self._at = now - self._at, now
         rest = max(self.shown - elapsed, 0.0)
-        self.shown = rest + (1 - math.exp(-elapsed / PULL_S)) * (guess - rest)
+        pulled = rest + (1 - math.exp(-elapsed / PULL_S)) * (guess - rest)
+        # However wrong the last guess was, what is shown at most doubles or halves in that time.
+        most = 2 ** (elapsed / PULL_S)
+        self.shown = min(max(pulled, rest / most), max(rest, SHORTEST_S) * most)
         return self.shown

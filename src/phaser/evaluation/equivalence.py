@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from phaser.core.errors import BadInput
 from phaser.core.streams import Stream
-from phaser.evaluation.intervals import Interval, sign_flip_p_above
+from phaser.evaluation.intervals import Interval, flipped_sums
 
 LEVEL = 0.05
 CONFIDENCE = 1 - 2 * LEVEL
@@ -52,5 +52,8 @@ def equivalence(
         raise BadInput(f"a margin of {100 * margin:g} points; expected more than 0 and below 100")
     if len(differences) < 2:
         return Equivalence(margin=margin, interval=interval, p_value=None)
-    above, below = (sign_flip_p_above(margin + sign * differences, stream) for sign in (1.0, -1.0))
-    return Equivalence(margin=margin, interval=interval, p_value=max(above, below))
+    flipped, leanings = flipped_sums(differences, stream)
+    # Flipping margin ± difference flips both; the first flip changes no sign.
+    tests = (margin * leanings + sign * flipped for sign in (1.0, -1.0))
+    p_values = [float(np.mean(sums >= sums[0] - 1e-12)) for sums in tests]
+    return Equivalence(margin=margin, interval=interval, p_value=max(p_values))

@@ -19,6 +19,8 @@ from phaser.core.streams import Stream
 
 LARGEST_EXACT_TEST = 14
 """Up to this many seeds all 2**n sign flips are enumerated; above, they are drawn."""
+NUM_FLIPS = 100_000
+FLIPS_AT_ONCE = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +64,27 @@ def sign_flip_p(differences: Float[np.ndarray, "seeds"], stream: Stream) -> floa
 
     Exact for up to 14 seeds; it cannot be smaller than 2 / 2**seeds, so 1 for a single seed.
     """
-    flipped = np.abs(sign_flips(len(differences), stream) @ differences)
-    return float(np.mean(flipped >= abs(differences.sum()) - 1e-12))
+    flipped, _ = flipped_sums(differences, stream)
+    return float(np.mean(np.abs(flipped) >= abs(differences.sum()) - 1e-12))
 
 
-def sign_flip_p_above(differences: Float[np.ndarray, "seeds"], stream: Stream) -> float:
-    """One-sided p that paired differences are symmetric about 0 or lower; small if they are above.
-
-    It cannot be smaller than 1 / 2**seeds.
-    """
-    flipped = sign_flips(len(differences), stream) @ differences
-    return float(np.mean(flipped >= differences.sum() - 1e-12))
+def flipped_sums(
+    differences: Float[np.ndarray, "seeds"], stream: Stream
+) -> tuple[Float[np.ndarray, "flips"], Float[np.ndarray, "flips"]]:
+    """The sum of the differences under every flip of signs, and each flip's own sum of signs."""
+    count = len(differences)
+    if count <= LARGEST_EXACT_TEST:
+        signs = sign_flips(count, stream)
+        return signs @ differences, signs.sum(axis=1)
+    generator = stream()
+    sums, leanings = [np.array([differences.sum()])], [np.array([float(count)])]
+    # In parts, as all flips of hundreds of seeds together would fill the memory.
+    for start in range(0, NUM_FLIPS, FLIPS_AT_ONCE):
+        size = (min(FLIPS_AT_ONCE, NUM_FLIPS - start), count)
+        signs = generator.choice([1.0, -1.0], size=size)
+        sums.append(signs @ differences)
+        leanings.append(signs.sum(axis=1))
+    return np.concatenate(sums), np.concatenate(leanings)
 
 
 def sign_flips(
@@ -80,7 +92,7 @@ def sign_flips(
     stream: Stream,
     *,
     largest_exact: int = LARGEST_EXACT_TEST,
-    num_drawn: int = 100_000,
+    num_drawn: int = NUM_FLIPS,
 ) -> Float[np.ndarray, "flips seeds"]:
     """All signs that seeds can have, or a sample of them; the observed signs come first.
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 
 from phaser.core.demonstration import Task
+from phaser.core.leases import leased
 from phaser.core.locks import exclusive
 from phaser.core.memory import Memory, PreparedTask
 from phaser.core.processes import is_first_process
@@ -23,6 +24,7 @@ from phaser.evaluation.matrix import JOINT_ROW
 from phaser.evaluation.rollouts import Episode, solved_and_tried
 from phaser.evaluation.simulators import Simulators
 from phaser.experiments.allocator import keep_freed_memory
+from phaser.experiments.event_log import EVENTS, logged
 from phaser.experiments.events import Finished, Measured, Notify, Prepared, Stepped, ignore, telling
 from phaser.experiments.filming import Filming
 from phaser.experiments.folder import CellFolder
@@ -282,18 +284,24 @@ def run_cell(
     *,
     simulators: Simulators | None = None,
     traces: Traces | None = None,
+    wait_s: float = 0.0,
 ) -> None:
     """Run one cell to its end in this process, from wherever an earlier process left it.
 
     simulators: kept for several cells; without them the cell has one of its own.
     traces: what the cell leaves beside its results, such as clips of rollouts.
+    wait_s: how long to wait for another process that holds the folder, or held it when it was lost.
     """
     check_launcher(run.method.name, reads_gradient=run.method.reads_gradient)
     with ExitStack() as stack:
+        tell = notify
         if is_first_process():
-            stack.enter_context(exclusive(folder / ".lock", what="run folder"))
+            lock, lease = folder / ".lock", folder / ".lease"
+            stack.enter_context(exclusive(lock, what="run folder", wait_s=wait_s))
+            held = stack.enter_context(leased(lease, what="run folder", wait_s=wait_s))
+            tell = stack.enter_context(logged(folder / EVENTS, notify, held.require))
         kept = simulators or stack.enter_context(Simulators())
-        cell = Cell(run=run, path=folder, notify=notify, simulators=kept, traces=traces or Traces())
+        cell = Cell(run=run, path=folder, notify=tell, simulators=kept, traces=traces or Traces())
         cell.execute()
         cell.accelerator.wait_for_everyone()
         cell.accelerator.end_training()

@@ -18,7 +18,7 @@ from phaser.replay.columns import say
 from phaser.replay.loop_policy import LoopPolicy, UserFrames
 from phaser.replay.penalised import PenalisedTask
 from phaser.replay.recording import Recording
-from phaser.replay.samples import user_form
+from phaser.replay.stored_samples import StoredSamples
 from phaser.replay.tensors import to_arrays, to_tensors
 
 
@@ -47,7 +47,7 @@ def penalised_task(
     policy: LoopPolicy,
     name: str,
     recording: Recording,
-    store: Store,
+    stored: StoredSamples,
     *,
     seed: int,
 ) -> PenalisedTask:
@@ -55,14 +55,13 @@ def penalised_task(
 
     def read(refs: Sequence[FrameRef]) -> list[Any]:
         return [
-            recording.sample(ref) if ref.task == name else user_form(store.read([ref])[0])
-            for ref in refs
+            recording.sample(ref) if ref.task == name else stored.read([ref])[0] for ref in refs
         ]
 
     return PenalisedTask(
         method=method,
         policy=policy,
-        state=to_tensors(store.state(), like=policy.device),
+        state=to_tensors(stored.store.state(), like=policy.device),
         frames=UserFrames(read),
         streams=Streams(seed),
         name=name,

@@ -16,7 +16,6 @@ from phaser.core.extras import libraries_for
 from phaser.core.memory import Memory, PreparedTask
 from phaser.core.ports import Segmenter, VirtualStep
 from phaser.core.segmentation import Segmentation
-from phaser.memory.store import Store
 from phaser.methods.method import Method
 from phaser.phases.annotated import Annotated, annotations_of
 from phaser.phases.in_datasets import IN_DATASET, annotation_of
@@ -25,7 +24,7 @@ from phaser.replay.encoding import Encoders, check_comparable, without_encoders
 from phaser.replay.loop_policy import LoopPolicy
 from phaser.replay.penalised import PenalisedTask
 from phaser.replay.recording import Recording
-from phaser.replay.samples import user_form
+from phaser.replay.stored_samples import StoredSamples
 
 SampleProbe = Callable[[list[Any]], Sequence[float] | Float[np.ndarray, "count"]]
 """Losses of a list of samples under the policy as it is, one number each."""
@@ -108,7 +107,7 @@ def check_probe(method: Method, probe: SampleProbe | None, policy: LoopPolicy | 
 class StoredFrameProbe:
     """The user's probe of samples as one of stored frames (`core.ports.Probe`)."""
 
-    store: Store
+    stored: StoredSamples
     losses: SampleProbe | None
     penalised: PenalisedTask | None = None
     """The policy, where it was given."""
@@ -123,8 +122,7 @@ class StoredFrameProbe:
             raise BadInput("there is no policy to ask; pass Replay(…, probe=losses)")
         parts = []
         for start in range(0, len(refs), PROBE_BATCH):
-            stored = self.store.read(refs[start : start + PROBE_BATCH])
-            samples = [user_form(one) for one in stored]
+            samples = self.stored.read(refs[start : start + PROBE_BATCH])
             parts.append(np.asarray(self.losses(samples), dtype=np.float64))
         return np.concatenate(parts) if parts else np.zeros(0)
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from phaser.core.demonstration import ActionLayout, Task
-from phaser.core.errors import BadInput
+from phaser.core.errors import BadInput, UnknownName
 from phaser.core.locks import Shared
 from phaser.core.memory import PreparedTask
 from phaser.core.ports import Segmenter
@@ -51,6 +51,7 @@ from phaser.replay.preparing import (
 )
 from phaser.replay.ranks import Ranks
 from phaser.replay.recording import Recording, read_recording, samples_of
+from phaser.replay.stored_samples import StoredSamples, reference_to
 from phaser.replay.task import Collate, ReplayTask
 from phaser.replay.tensors import collated
 
@@ -69,6 +70,9 @@ class Replay:
     `Budget.bytes_per_task(50_000_000)`, `Budget.total(10_000)`, `Budget.total_bytes(2 * 10**9)`."""
     codec: ImageCodec | str = "webp-lossless"
     """How images are stored; the default gives the same pixels back, "jpeg:90" is smaller."""
+    store: str = "content"
+    """"content" copies the kept frames into the memory; "references" leaves them in their LeRobot
+    dataset, which has to stay, and keeps where they are."""
     seed: int = 0
     """Draws, and frames that are kept at random, depend on it."""
     layout: ActionLayout | str | None = None
@@ -118,6 +122,13 @@ class Replay:
         _ = self.budget_rule
         Ranks.found(self.rank, self.world_size)
         _ = self.image_codec
+        if self.store not in ("content", "references"):
+            raise UnknownName("store", self.store, ("content", "references"))
+        if self.store == "references" and self.budget_rule.unit == "bytes":
+            raise BadInput(
+                "a budget in bytes counts copied frames, and store='references' copies none; give "
+                "a number of frames: budget=1000"
+            )
 
     @property
     def rules(self) -> Method:
@@ -167,19 +178,21 @@ class Replay:
         task = named_task(instruction_for(demos, instruction, self.columns, as_one=as_one), name)
         reading, store = self._open(ranks)
         self._check_new(store, task)
+        stored = StoredSamples(store)
+        stored.check_references()
         recording = read_recording(demos, task=task.name, columns=self.columns, layout=self.layout)
         prepared = self._prepared(task, recording, store)
         choice = self._choice(prepared, recording)
         augmentation = augmentation_of(demos, Streams(self.seed).named("augment", task.name))
-        check_answers(choice, store, self.collate, augmentation, share=self.rehearsed_share)
+        check_answers(choice, stored, self.collate, augmentation, share=self.rehearsed_share)
         penalised = None
         if self.policy is not None:
             self.policy.collate = self.collate or collated
             penalised = penalised_task(
-                self.rules, self.policy, task.name, recording, store, seed=self.seed
+                self.rules, self.policy, task.name, recording, stored, seed=self.seed
             )
         probe = StoredFrameProbe(
-            store=store, losses=self.probe, penalised=penalised, num_steps=self.steps_per_task
+            stored=stored, losses=self.probe, penalised=penalised, num_steps=self.steps_per_task
         )
         stream = Streams(self.seed).named("draw", task.name)
         sampler = self.rules.draw.for_task(store.memory, prepared, stream, probe)
@@ -187,7 +200,7 @@ class Replay:
             name=task.name,
             seed=self.seed,
             sampler=sampler,
-            store=store,
+            stored=stored,
             reading=reading,
             share=self.rehearsed_share,
             collate=self.collate,
@@ -237,19 +250,24 @@ class Replay:
         return prepared
 
     def _choice(self, task: PreparedTask, recording: Recording) -> Choice:
+        refers = self.store == "references" and self.rules.keep.keeps_frames
+        source = source_of(
+            recording.samples,
+            method=self.rules,
+            budget=self.budget_rule,
+            codec=self.image_codec,
+            seed=self.seed,
+            phases=self.phases,
+        )
+        if refers:
+            source |= reference_to(recording.samples).source()
         return Choice(
             method=self.rules,
             budget=self.budget_rule,
             codec=self.image_codec,
             task=task,
             recording=recording,
-            source=source_of(
-                recording.samples,
-                method=self.rules,
-                budget=self.budget_rule,
-                codec=self.image_codec,
-                seed=self.seed,
-                phases=self.phases,
-            ),
+            source=source,
+            refers=refers,
             stream=Streams(self.seed).named("keep", task.task.name),
         )

@@ -26,8 +26,14 @@ HEADINGS = (
     "frames/task",
     "CPU s/run",
 )
+FIRST_HEADINGS = (
+    *("method", "ASR %", "95 % interval", "NBT", "plasticity"),
+    *("seeds", "episodes", "frames/task", "CPU s/run"),
+)
+MORE_HEADINGS = ("method", "BWT", "forgetting", "FWT", "LIBERO NBT", "LIBERO AUC")
 SHORT_HEADINGS = ("method", "ASR %", "95 % interval", "NBT", "plasticity", "seeds", "episodes")
 """The columns that fit 80 characters; all are in the page, in markdown and in JSON."""
+COMPARED_HEADINGS = ("method", "minus", "difference", "95 % interval", "p", "Holm", "smallest gap")
 
 
 def main_headings(summary: Summary) -> tuple[str, ...]:
@@ -87,9 +93,8 @@ def loss_difference_cell(found: PairedDifference | None) -> str:
 def as_text(summary: Summary) -> str:
     """Results, differences and what they settle, aligned for a terminal of 80 columns."""
     parts = [aligned(_short(summary))]
-    if compared := _compared_rows(summary):
-        headings = ("method", "minus", "difference", "95 % interval", "p", "Holm", "smallest gap")
-        parts.append(aligned([headings, *compared]))
+    if compared := compared_rows(summary):
+        parts.append(aligned([COMPARED_HEADINGS, *compared]))
         parts.append(
             "\n".join(
                 f"{row.method} minus {name}: {settled.verdict(found)}"
@@ -103,13 +108,17 @@ def as_text(summary: Summary) -> str:
 
 
 def _short(summary: Summary) -> list[tuple[str, ...]]:
-    headings, rows = main_headings(summary), main_rows(summary)
     shown = SHORT_HEADINGS if not summary.losses else loss_tables.SHORT_HEADINGS
-    places = [headings.index(name) for name in shown]
-    return [shown, *(tuple(row[place] for place in places) for row in rows)]
+    return [shown, *chosen(summary, shown)]
 
 
-def _compared_rows(summary: Summary) -> list[tuple[str, ...]]:
+def chosen(summary: Summary, columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """Some columns of the main table."""
+    places = [main_headings(summary).index(name) for name in columns]
+    return [tuple(row[place] for place in places) for row in main_rows(summary)]
+
+
+def compared_rows(summary: Summary) -> list[tuple[str, ...]]:
     """One row per method and baseline, in narrow columns."""
     signed, within = (signed_loss, loss_bracket) if summary.losses else (points, bracket)
     return [

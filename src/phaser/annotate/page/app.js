@@ -294,6 +294,7 @@ const DO = {
   undo: () => send("undo", () => ({}), "undo"),
   redo: () => send("redo", () => ({}), "redo"),
   verify: () => edit("verify", () => ({ do: "verify" })).then(() => { if (line().state === "verified") return afterVerify(); }),
+  give: () => edit("giving the phases to the others", () => ({ do: "give" })),
   reopen: () => edit("opening it again", () => ({ do: "reopen" })),
   ask: () => askModel(),
   decide: (key) => { if (opinion.current !== null) decide(key === "a" ? "accept" : "refuse", opinion.current); },
