@@ -195,15 +195,13 @@ class Replay:
         task = named_task(instruction_for(demos, instruction, self.columns, as_one=as_one), name)
         reading, store = self._open(ranks)
         self._check_new(store, task)
-        stored = StoredSamples(store)
-        stored.check_references()
+        stored = StoredSamples(store).checked()
         tell = Telling.of(task.name, wanted=self.progress, ranks=ranks).reading()
         recording = read_recording(demos, task=task.name, columns=self.columns, layout=self.layout)
         prepared = self._prepared(task, recording, store, tell)
         choice = self._choice(prepared, recording)
         augmentation = augmentation_of(demos, Streams(self.seed).named("augment", task.name))
         check_answers(choice, stored, self.collate, augmentation, share=self.rehearsed_share)
-        tell.begun(prepared, store)
         penalised, sampler = drawing(self, prepared, recording, stored)
         keep = partial(keep_frames, choice, penalised, self.folder, tell)
         return ReplayTask(
@@ -260,6 +258,7 @@ class Replay:
         )
         if self.phases is None:
             say_if_one_phase(prepared, self.rules)
+        tell.begun(prepared, store)
         return prepared
 
     def _choice(self, task: PreparedTask, recording: Recording) -> Choice:
