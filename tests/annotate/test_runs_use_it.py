@@ -1,29 +1,35 @@
 """What was annotated is what a run trains on: ten demonstrations, the steps of each."""
 
+import shlex
 from dataclasses import replace
 
 import pytest
 from recorded_files import write_grasps
 
-from phaser.annotate.service import Edit, Service
+from phaser.annotate.edits import Edit
+from phaser.annotate.service import Service
 from phaser.annotate.workspace import open_workspace
+from phaser.cli import main
 from phaser.core.demonstration import Task
 from phaser.demos.opening import open_demos
 from phaser.experiments.run import Run
+from phaser.memory.store import Store
 from phaser.methods.table import METHODS
 from phaser.phases.autopc import AutoPC
 from phaser.replay.preparing import segmenter_for
 from phaser.suites.datasets.suite import Datasets
 from phaser.suites.sources import ReadingFlags, open_sources
 
+HELD_OUT = 5
 PACES = tuple((30 + 2 * k, 20, 40) for k in range(10))
 
 
-@pytest.fixture
-def annotated(tmp_path):
+@pytest.fixture(scope="module")
+def annotated(tmp_path_factory):
     """Ten demonstrations, annotated: one lacks a phase, one repeats one, one is cut elsewhere."""
-    cups = write_grasps(tmp_path / "cups.hdf5", paces=PACES)
-    path = tmp_path / "s.json"
+    folder = tmp_path_factory.mktemp("annotated")
+    cups = write_grasps(folder / "cups.hdf5", paces=PACES)
+    path = folder / "s.json"
     with open_workspace(path, who="ada") as (workspace, _):
         opened = open_sources([str(cups)], ReadingFlags(layout="libero"))
         service = Service(opened.tasks, workspace, AutoPC())
@@ -76,3 +82,27 @@ def test_replay_reads_the_same_steps(annotated):
     segmenter = segmenter_for(path, Task(name=task.name, instruction=""), METHODS["phaser"])
     cuts = segmenter.segment(demos)
     assert [list(one.boundaries) for one in cuts] == [expected[d.index][0] for d in demos]
+
+
+def test_a_whole_run_keeps_the_frames_of_every_phase_as_annotated(annotated, tmp_path):
+    """`phaser run --phases FILE`: with room for all frames, the memory holds each phase whole."""
+    cups, path, expected = annotated
+    flags = f"--suite.sources {cups} --suite.layout libero --suite.observed before --workers 1"
+    flags += " --suite.image-size 16 16 --policy.width 16 --policy.channels 4"
+    # All frames of the nine demonstrations that are not held out.
+    trained = {number for number in range(10) if number != HELD_OUT}
+    budget = sum(sum(PACES[number]) for number in trained)
+    flags += f" --fit.steps-per-task 2 --fit.batch-size 8 --phases {path}"
+    flags += f" --budget {budget} --method.keep.stride 1"
+    assert main.execute(shlex.split(f"run datasets {flags} --out {tmp_path / 'run'}")) == 0
+    kept: dict[str, set[tuple[int, int]]] = {}
+    for bucket in Store.open(tmp_path / "run" / "memory").memory.buckets:
+        kept.setdefault(bucket.phase.label, set()).update((r.demo, r.frame) for r in bucket.frames)
+    assert {demo for frames in kept.values() for demo, _ in frames} == trained
+    annotated_frames: dict[str, set[tuple[int, int]]] = {}
+    for demo in trained:
+        boundaries, names = expected[demo]
+        edges = [0, *boundaries, sum(PACES[demo])]
+        for name, start, stop in zip(names, edges, edges[1:], strict=False):
+            annotated_frames.setdefault(name, set()).update((demo, at) for at in range(start, stop))
+    assert kept == annotated_frames

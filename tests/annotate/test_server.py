@@ -195,3 +195,22 @@ def test_names_of_tasks_travel_as_text(page):
     listed = page.get("/api/tasks")
     assert listed.headers["content-type"] == "application/json"
     assert listed.json()["tasks"][1]["name"] == "<b>pan</b>"
+
+
+def test_only_the_first_verified_demonstration_or_one_on_request_gives_its_phases(page):
+    def act(task, do, episode, **more):
+        body = {"do": do, "episode": episode, "version": task["version"], **more}
+        return post(page, "edits", body).json()
+
+    def counts(task):
+        return [len(one["names"]) for one in task["episodes"]]
+
+    task = post(page, "proposal", {"version": 0}).json()
+    usual = counts(task)[0]
+    task = act(act(task, "set", 0, step=10, name="wait"), "verify", 0)
+    assert counts(task) == [usual + 1] * 3
+    task = act(act(task, "set", 1, step=20, name="slip"), "verify", 1)
+    assert counts(task) == [usual + 1, usual + 2, usual + 1]
+    task = act(task, "give", 1)
+    assert counts(task) == [usual + 1, usual + 2, usual + 2]
+    assert task["undo"] == "give the phases to the others in demonstration 1"

@@ -21,9 +21,15 @@ MEMORY = Path(__file__).parents[1] / "fixtures" / "memory_v1"
         ("segment hamer --out s.json", "did you mean hammer"),
         ("segment ./nowhere --out s.json", "nowhere does not exist; expected an HDF5 file"),
         ("segment notes.txt --out s.json", "notes.txt is none of these"),
-        ("segment cups.hdf5 --out s.json", "give --layout, one of aloha, libero, libero-one-opens"),
-        ("segment set --out s.json", "give --layout, one of aloha, libero, libero-one-opens"),
-        ("run datasets --suite.sources set", "give --suite.layout, one of aloha, libero"),
+        (
+            "segment cups.hdf5 --out s.json",
+            "give --layout, one of aloha, droid, koch, libero,",
+        ),
+        (
+            "segment set --out s.json",
+            "give --layout, one of aloha, droid, koch, libero,",
+        ),
+        ("run datasets --suite.sources set", "give --suite.layout, one of aloha, droid"),
         ("segment cups.hdf5 --layout libro --out s.json", "invalid choice: 'libro'"),
         ("segment cups.hdf5 --layout aloha --out s.json", "actions of 7 numbers"),
         ("segment cups.hdf5 --layout libero --motion 0 --out s.json", "leave out --motion"),

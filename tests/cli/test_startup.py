@@ -48,7 +48,14 @@ def loaded(words: str, folder: Path) -> set[str]:
         "grid metaworld-10 --fit.lr 1",
         "record typo",
         "demo --worker 2",
+        "run --help",
+        "grid --help",
+        "record --help",
+        "demo --help",
         "segment --help",
+        "lerobot-train --help",
+        "lerobot-train --stream me/a --replay.bugdet 3",
+        "lerobot-train --stream me/a --save_checkpoint=false",
         "segment typo --out s.json",
         "doctor --help",
         f"memory show {MEMORY}",
@@ -67,7 +74,7 @@ def test_a_verb_that_begins_no_work_loads_nothing_heavy(words: str, tmp_path: Pa
     assert "pyarrow" not in found or words.split()[0] not in ("presets", "methods", "memory")
 
 
-@pytest.mark.parametrize("words", ["run --help", "grid --help"])
+@pytest.mark.parametrize("words", ["run --help-all", "grid --help-all"])
 def test_help_on_settings_loads_the_parser_and_nothing_heavy(words: str, tmp_path: Path) -> None:
     found = loaded(words, tmp_path)
     assert "tyro" in found

@@ -10,7 +10,8 @@ from phaser.core.errors import BadInput
 from phaser.core.streams import Streams
 from phaser.evaluation.comparison import mean_paired_difference, paired_difference
 from phaser.evaluation.equivalence import CONFIDENCE, equivalence
-from phaser.evaluation.intervals import Interval, bootstrap_mean
+from phaser.evaluation.intervals import Interval
+from phaser.evaluation.student import mean_interval
 
 STREAM = Streams(0).named("test")
 WITHIN = Interval(-0.01, 0.01)
@@ -53,12 +54,12 @@ def test_methods_that_differ_by_the_margin_are_called_equal_in_at_most_5_of_100_
     shown, inside = [], []
     for _ in range(600):
         drawn = 0.03 + generator.normal(0, 0.02, size=8)
-        interval = bootstrap_mean(drawn[:, None], STREAM, confidence=CONFIDENCE, num_resamples=400)
+        interval = mean_interval(drawn[:, None], confidence=CONFIDENCE)
         shown.append(equivalence(drawn, interval, STREAM, margin=0.03).is_shown)
         inside.append(interval.upper < 0.03)
     assert np.mean(shown) <= 0.05 + 2 * (0.05 * 0.95 / 600) ** 0.5
-    # With eight streams the interval alone errs more often: that is why there is a test beside it.
-    assert np.mean(inside) > np.mean(shown)
+    # The interval alone holds the level too where differences are normal; the test needs no shape.
+    assert np.mean(inside) <= 0.05 + 2 * (0.05 * 0.95 / 600) ** 0.5
 
 
 def test_equal_methods_are_shown_to_be_equal_where_enough_was_measured() -> None:
@@ -66,7 +67,7 @@ def test_equal_methods_are_shown_to_be_equal_where_enough_was_measured() -> None
     shown = []
     for _ in range(200):
         drawn = generator.normal(0, 0.02, size=10)
-        interval = bootstrap_mean(drawn[:, None], STREAM, confidence=CONFIDENCE, num_resamples=400)
+        interval = mean_interval(drawn[:, None], confidence=CONFIDENCE)
         shown.append(equivalence(drawn, interval, STREAM, margin=0.03).is_shown)
     assert np.mean(shown) > 0.9
 
@@ -80,7 +81,9 @@ def test_streams_of_other_tasks_are_compared_stream_by_stream() -> None:
     assert found.mean == pytest.approx(np.mean([(1 + 6 - seed) / 20 for seed in range(6)]))
     assert found.p_value == 2 / 64
     by_stream = np.array([[(1 + 6 - seed) / 20] for seed in range(6)])
-    expected = bootstrap_mean(by_stream, STREAM)
+    expected = mean_interval(by_stream)
+    assert found.interval is not None
+    assert expected is not None
     assert found.interval.lower == pytest.approx(expected.lower)
     assert found.interval.upper == pytest.approx(expected.upper)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from phaser import __version__
 from phaser.cli.main import VERBS
 from phaser.cli.settings import settings_help
 from phaser.evaluation.matrix import EPISODES_SCHEMA
@@ -21,7 +22,10 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 LINK = re.compile(r"\[[^\]]+\]\(([^)#]*)(?:#([^)]+))?\)")
 RULE_SETTING = re.compile(r"`((?:keep|draw|rehearse|penalty)\.[a-z-]+)`")
 SETTING = re.compile(r"`((?:method|encoders|fit|policy|storage|suite|evaluation)\.[a-z.-]+)`")
-FLAG = re.compile(r"--((?:method|budget|encoders|fit|policy|storage|suite|evaluation)\.[a-z.-]+)")
+# Ours have no underscore and are followed by a space; LeRobot's are written --policy.type=act.
+FLAG = re.compile(
+    r"--((?:method|budget|encoders|fit|policy|storage|suite|evaluation)\.[a-z.-]+)(?![a-z_.=-])"
+)
 
 
 def anchors(page: Path) -> set[str]:
@@ -53,6 +57,16 @@ def fidelity() -> str:
 def test_no_page_has_more_than_2500_words(page: Path) -> None:
     words = [one for one in page.read_text().split() if re.search(r"\w", one)]
     assert len(words) <= 2500
+
+
+def test_the_readme_stays_short_and_has_few_numbers() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert len([one for one in text.split() if re.search(r"\w", one)]) <= 900
+    assert len(re.findall(r"\d+(?:[.,]\d+)*", text)) <= 40
+
+
+def test_the_citation_names_this_version() -> None:
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_the_navigation_has_every_page_once() -> None:

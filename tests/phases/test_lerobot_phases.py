@@ -50,7 +50,7 @@ def dataset(tmp_path):
 
 
 @pytest.mark.parametrize("own_table", [True, False])
-@pytest.mark.parametrize("form", ["subtasks", "language"])
+@pytest.mark.parametrize("form", ["subtasks", "language", "both"])
 def test_what_is_written_is_read_back_from_either_form(dataset, tmp_path, form, own_table):
     out = tmp_path / "out"
     write_phases(dataset, out, PHASES, source="human", form=form)
@@ -59,7 +59,7 @@ def test_what_is_written_is_read_back_from_either_form(dataset, tmp_path, form, 
     assert read_phases(out) == PHASES
 
 
-@pytest.mark.parametrize("form", ["subtasks", "language"])
+@pytest.mark.parametrize("form", ["subtasks", "language", "both"])
 def test_the_demonstrations_stay_what_they_were(dataset, tmp_path, form):
     before = open_dataset(dataset).data_sha256()
     write_phases(dataset, tmp_path / "out", PHASES, source="human", form=form)

@@ -121,7 +121,7 @@ def test_episode_numbers_that_are_none_are_named(episodes: np.ndarray, shown: st
     [
         ({"name": 5}, "name=5 is of type int; expected text"),
         ({"name": b"lift"}, "name=b'lift' is of type bytes; expected text"),
-        ({"instruction": None}, "instruction=None is of type NoneType; expected text"),
+        ({"instruction": 7}, "instruction=7 is of type int; expected text"),
         ({"name": "n" * 1001}, "a task's name has 1,001 characters; expected at most 1,000"),
         ({"instruction": "go " * 40_000}, "instruction of a task has 120,000 characters"),
     ],

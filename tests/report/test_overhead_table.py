@@ -11,7 +11,7 @@ import pytest
 from phaser.cli.output import summary_json
 from phaser.core.errors import BrokenFile
 from phaser.core.files import read_json, write_bytes, write_json
-from phaser.report.overhead import HEADINGS, cells
+from phaser.report.overhead import HEADINGS, OverheadRow, cells
 from phaser.report.page import write_report
 from phaser.report.runs import read_run
 from phaser.report.tables import as_markdown
@@ -51,7 +51,29 @@ def test_times_are_per_step_and_per_transition_and_relative_to_er(
     assert icarl.step_ratio == pytest.approx(1.45)
     assert icarl.transition_ms == pytest.approx(5)
     assert icarl.transition_extra_ms == pytest.approx(3)
-    assert cells(icarl)[1:5] == ("14.50", "1.450", "5.0", "+3.0")
+    assert cells(icarl)[1:5] == ("14.50", "≈ 1.450", "5.0", "≈ +3.0")
+
+
+def test_runs_at_the_same_time_on_one_machine_are_side_by_side(
+    timed_run: WriteRun, tmp_path: Path
+) -> None:
+    def noted(folder: Path, started: int, machine: str = "one") -> Path:
+        moments = {
+            "started": f"2026-11-17T{started:02d}:00:00+00:00",
+            "finished": f"2026-11-17T{started + 4:02d}:00:00+00:00",
+        }
+        write_json(folder / "machine.json", {**moments, "machine": machine})
+        return folder
+
+    def row(started: int, machine: str) -> OverheadRow:
+        name = f"mir-{started}-{machine}"
+        mir = noted(timed_run(name, 0, step_ms=14, transition_ms=5), started, machine)
+        return write_report([er, mir], tmp_path / "report.html").overhead[1]
+
+    er = noted(timed_run("er", 0, step_ms=10, transition_ms=2), 8)
+    assert cells(row(10, "one"))[2] == "1.400"
+    assert not row(11, "one").side_by_side, "together for a quarter of the time"
+    assert not row(8, "another").side_by_side
 
 
 def test_runs_of_old_versions_give_an_upper_bound_of_a_step(

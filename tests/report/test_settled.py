@@ -89,7 +89,7 @@ def test_streams_are_told_from_seeds_with_the_same_tasks(
     summary = compared(write_run, tmp_path, ALIKE)
     assert "over 6 streams of 2 tasks, so no difference is shown" in summary.sentence
     page = (tmp_path / "report.html").read_text()
-    assert "resampling streams, each a seed with tasks of its own" in page
+    assert "over streams, each a seed with tasks of its own" in page
     assert "no task has enough runs for a curve" in page
 
 

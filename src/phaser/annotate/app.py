@@ -14,7 +14,9 @@ from fastapi import Body, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
-from phaser.annotate.service import Edit, NotThere, Service
+from phaser.annotate.edits import Edit
+from phaser.annotate.opinion import NoOpinion
+from phaser.annotate.service import NotThere, Service
 from phaser.annotate.workspace import Conflict
 from phaser.core.errors import BadInput, PhaserError
 
@@ -27,6 +29,8 @@ PAGE = {
     "timeline.js": ("timeline.js", "text/javascript; charset=utf-8"),
     "keys.js": ("keys.js", "text/javascript; charset=utf-8"),
     "server.js": ("server.js", "text/javascript; charset=utf-8"),
+    "beside.js": ("beside.js", "text/javascript; charset=utf-8"),
+    "opinion.js": ("opinion.js", "text/javascript; charset=utf-8"),
 }
 """Addresses and the files that they give; nothing else is read from the disk by name."""
 _RANGE = re.compile(r"bytes=(\d{0,12})-(\d{0,12})")
@@ -39,6 +43,7 @@ def make_app(service: Service) -> FastAPI:
     _add_page(app)
     _add_reading(app, service)
     _add_writing(app, service)
+    _add_aids(app, service)
     return app
 
 
@@ -91,10 +96,28 @@ def _add_writing(app: FastAPI, service: Service) -> None:
         return _json(service.redo(task, version=_version(body)))
 
 
+def _add_aids(app: FastAPI, service: Service) -> None:
+    @app.post("/api/tasks/{task:int}/beside")
+    def take_over(task: int, body: dict[str, Any] = Body()) -> Response:  # noqa: B008
+        return _json(service.take_over(task, _edit(body)))
+
+    @app.post("/api/tasks/{task:int}/opinion")
+    def ask_model(task: int, body: dict[str, Any] = Body()) -> Response:  # noqa: B008
+        return _json(service.ask_model(task, _edit(body).episode))
+
+    @app.post("/api/tasks/{task:int}/decisions")
+    def decide(task: int, body: dict[str, Any] = Body()) -> Response:  # noqa: B008
+        return _json(service.decide(task, _edit(body)))
+
+    @app.post("/api/lerobot")
+    def write_lerobot() -> Response:
+        return _json(service.write_lerobot())
+
+
 def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(PhaserError)
     def refused(request: Request, error: PhaserError) -> Response:
-        kinds = ((NotThere, 404), (Conflict, 409), (BadInput, 400))
+        kinds = ((NotThere, 404), (Conflict, 409), (BadInput, 400), (NoOpinion, 502))
         status = next((code for kind, code in kinds if isinstance(error, kind)), 500)
         return _json({"error": " ".join(str(error).split())}, status)
 

@@ -50,7 +50,9 @@ class Marks:
             self.boundaries, num_frames=self.num_frames, labels=self.names
         )
 
-    def with_boundary(self, step: int, *, name: str | None = None) -> Marks:
+    def with_boundary(
+        self, step: int, *, name: str | None = None, source: Source = "human"
+    ) -> Marks:
         """A new phase begins at `step`; it ends where the phase that it cuts ended."""
         if not 0 < step < self.num_frames or step in self.boundaries:
             raise BadInput(
@@ -64,7 +66,7 @@ class Marks:
         return replace(
             self,
             boundaries=_inserted(self.boundaries, at, step),
-            sources=_inserted(self.sources, at, "human"),
+            sources=_inserted(self.sources, at, source),
             names=_inserted(names, at + 1, new),
             edited=True,
             state="candidate" if self.state == "untouched" else self.state,
@@ -84,7 +86,7 @@ class Marks:
             edited=True,
         )
 
-    def moved(self, step: int, to: int) -> Marks:
+    def moved(self, step: int, to: int, *, source: Source = "human") -> Marks:
         """The boundary at `step` is at `to`, between its neighbours, where a person put it."""
         at = self._place(step)
         edges = (0, *self.boundaries, self.num_frames)
@@ -96,7 +98,7 @@ class Marks:
         return replace(
             self,
             boundaries=(*self.boundaries[:at], to, *self.boundaries[at + 1 :]),
-            sources=(*self.sources[:at], "human", *self.sources[at + 1 :]),
+            sources=(*self.sources[:at], source, *self.sources[at + 1 :]),
             edited=True,
         )
 

@@ -23,13 +23,13 @@ class Sheets:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[str, int, str, int], bytes] = OrderedDict()
-        self._size, self._lock = 0, Lock()
+        self._size, self.reading = 0, Lock()
+        """Held by whoever reads images: readers of videos and HDF5 files are made for one."""
 
     def sheet(self, demo: Demo, camera: str, number: int) -> bytes | None:
         """One sheet as JPEG; None where the demonstration ends before it."""
         key = (demo.task, demo.index, camera, number)
-        # Readers of videos and HDF5 files are not made for several threads.
-        with self._lock:
+        with self.reading:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]

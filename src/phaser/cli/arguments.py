@@ -6,12 +6,16 @@ import argparse
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from phaser.core.errors import BadInput
 from phaser.core.ranges import Range, at_least, between
-from phaser.memory.budget import Budget
 
+if TYPE_CHECKING:
+    from phaser.memory.budget import Budget
+
+ALL = "--help-all"
+"""The flag that lists every setting, where --help fits on a screen."""
 _SPAN = re.compile(r"(\d+)-(\d+)")
 MAX_SEEDS = 10_000
 MAX_PROCESSES = 1024
@@ -80,10 +84,18 @@ def whole_numbers(words: Sequence[str], *, flag: str) -> tuple[int, ...]:
 def add_budget_tolerance(parser: Parser) -> None:
     parser.add_argument(
         "--budget-tolerance",
-        type=_share,
+        type=share_given,
         default=0.01,
         metavar="SHARE",
         help="how far the memories of compared methods may differ (default: 0.01; the paper 0.1)",
+    )
+
+
+def add_verbose(parser: Parser) -> None:
+    parser.add_argument(
+        "--verbose",
+        action="store_true",
+        help="also how fast rollouts are: shares of physics, rendering and policy",
     )
 
 
@@ -91,8 +103,8 @@ def add_phases(parser: Parser) -> None:
     parser.add_argument(
         "--phases",
         metavar="FILE",
-        help="phases from a stage_info.json (see phaser segment), or a shipped annotation by name "
-        "(libero-goal), instead of Auto-PC's own",
+        help="phases from a stage_info.json (see phaser segment), a shipped annotation by name "
+        "(libero-goal), or 'dataset': those a LeRobot dataset carries; instead of Auto-PC's own",
     )
 
 
@@ -147,6 +159,9 @@ def add_budget(parser: Parser, *, several: bool = False) -> None:
 
 def budgets_in(chosen: argparse.Namespace) -> list[Budget]:
     """The budgets that the flags of `add_budget` give; none where none was used."""
+    # Imported here: lists and help need no arrays.
+    from phaser.memory.budget import Budget
+
     makers = {
         "budget": Budget.per_task,
         "budget_per_phase": Budget.per_phase,
@@ -163,7 +178,7 @@ def budgets_in(chosen: argparse.Namespace) -> list[Budget]:
     return []
 
 
-def _share(text: str) -> float:
+def share_given(text: str) -> float:
     try:
         value = float(text)
     except ValueError:

@@ -1,76 +1,86 @@
-"""`phaser demo`: ten robot tasks in a row with three methods, and what each one forgot."""
+"""`phaser demo`: robot tasks in a row, without and with a memory, and what was forgotten."""
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from phaser.cli.arguments import Parser, add_record, processes
+from phaser.cli.arguments import Parser, add_record, add_verbose, processes
+from phaser.cli.cell_progress import work_of
+from phaser.cli.demo_words import introduction, lesson, what_next
 from phaser.cli.execution import traces_in
 from phaser.cli.grid import run_cells
 from phaser.cli.output import show, write_pages
 from phaser.cli.recordings import require_suite
+from phaser.cli.time_left import on_workers, quiet_seconds
+from phaser.core.errors import BadInput
 from phaser.core.files import require_writable
 from phaser.core.processes import require_one_process
 from phaser.experiments.axes import Axes
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run
 from phaser.memory.budget import Budget
-from phaser.methods.table import METHODS
 
-PRESET = "metaworld-quick"
-BUDGET = 20
-METHOD_NAMES = ("sequential", "er", "phaser")
-"""The lower bound first: what is forgotten without a memory is the first thing to see."""
+PRESET, QUICK = "metaworld-quick", "metaworld-first"
+METHOD_NAMES = ("sequential", "phaser")
+"""One stream shows that a memory repairs forgetting; it cannot tell ways of choosing frames apart,
+so there are two methods and no third."""
 
 
 def execute(arguments: Sequence[str]) -> int:
     require_one_process("demo")
-    parser = Parser("demo", "Learn ten robot tasks in a row with three methods, and compare them.")
-    parser.add_argument("--out", type=Path, default=Path("runs", "demo"), help="default: runs/demo")
-    parser.add_argument("--workers", type=processes, default=2, help="processes (default: 2)")
-    add_record(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
-    chosen = parser.parse(arguments)
-    base = preset(PRESET)
+    chosen = _parser().parse(arguments)
+    if chosen.quick and chosen.preset:
+        raise BadInput("demo: --quick is a preset of its own; leave --preset out")
+    base = preset(chosen.preset or (QUICK if chosen.quick else PRESET))
     require_suite(base)
-    require_writable(chosen.out)
+    out: Path = chosen.out or Path("runs", "demo-quick" if chosen.quick else "demo")
+    require_writable(out)
     stream = sys.stderr if chosen.json else sys.stdout
-    print(introduction(base, chosen.out), file=stream, flush=True)
-    cells = Axes(methods=METHOD_NAMES, budgets=(Budget.per_task(BUDGET),)).cells(base)
+    cells = Axes(methods=METHOD_NAMES, budgets=(Budget.per_task(chosen.budget),)).cells(base)
+    free = shutil.disk_usage(base.suite.cache).free
+    minutes = expected_seconds(cells, num_workers=chosen.workers) / 60
+    print(introduction(cells, out, minutes=minutes, free_bytes=free), file=stream, flush=True)
     folders = run_cells(
         cells,
-        chosen.out,
+        out,
         num_workers=chosen.workers,
         to_stderr=chosen.json,
         traces=traces_in(chosen, base),
+        verbose=chosen.verbose,
     )
-    pages = write_pages(folders, chosen.out / "report.html")
-    show(pages, as_json=chosen.json, folder=str(chosen.out))
+    print("Writing the page.", file=stream, flush=True)
+    pages = write_pages(folders, out / "report.html")
+    if chosen.json:
+        show(pages, as_json=True, folder=str(out))
+        return 0
+    print(lesson(folders))
+    print(what_next(pages.reports[0][0], base))
     return 0
 
 
-def introduction(base: Run, out: Path) -> str:
-    """What is about to happen, in plain sentences."""
-    tasks = base.suite.tasks()
-    new = len(base.suite.missing())
-    recordings = (
-        f"Scripted experts are recorded for {new} of the {len(tasks)} tasks, {len(tasks) - new} "
-        "are there already. Learning starts with the first recording."
-        if new
-        else f"The recordings of all {len(tasks)} tasks are there already and are reused."
+def expected_seconds(cells: Sequence[Run], *, num_workers: int) -> float:
+    """What a quiet machine needs for recordings and cells."""
+    missing = cells[0].suite.missing()
+    demos = sum(cells[0].suite.demos_to_record(task) or 0 for task in missing)
+    work = [quiet_seconds(work_of(cell)) for cell in cells]
+    return quiet_seconds({"record": demos}) / num_workers + on_workers(work, num_workers)
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "demo", "Learn robot tasks in a row, without and with a memory, and see what is forgotten."
     )
-    width = max(map(len, METHOD_NAMES))
-    methods = [f"  {name.ljust(width)}  {METHODS[name].summary}" for name in METHOD_NAMES]
-    return "\n".join(
-        [
-            f"A small robot policy that sees two cameras learns {len(tasks)} Meta-World tasks, one "
-            "after the other.",
-            "After each task it is tried on the new task and on the earlier ones. Three methods:",
-            *methods,
-            f"The last two keep {BUDGET} frames of each task. {recordings}",
-            f"Recordings: {base.suite.cache}. Results: {out}.",
-            "",
-        ]
+    parser.add_argument("--quick", action="store_true", help="four tasks instead of ten")
+    parser.add_argument("--preset", metavar="NAME", help="another stream; see phaser presets")
+    parser.add_argument(
+        "--budget", type=processes, default=20, metavar="N", help="frames per task (default: 20)"
     )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/demo")
+    parser.add_argument("--workers", type=processes, default=2, help="processes (default: 2)")
+    add_record(parser)
+    add_verbose(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
+    return parser

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 
@@ -30,6 +31,7 @@ EFFICIENTNET_FILE = "models/efficientnet-lite0-57934424.pth"
 _SIMULATE = "from phaser.cli.doctor import simulate; simulate()"
 
 
+NOT_INSTALLED = "not installed"
 FAILED = 1
 """The exit code of a failed check of a suite; that of the machine itself is a user's error."""
 
@@ -52,6 +54,7 @@ def execute(arguments: Sequence[str]) -> int:
         width = max(len(check.name) for check in found)
         for check in found:
             print(check.line(width))
+        print(f"\n{remedy(found)}")
     return 0 if all(check.ok or not check.needed for check in found) else failed
 
 
@@ -65,14 +68,44 @@ def _chosen(what: str) -> Iterator[Check]:
     return libero_checks() if what == "libero" else libero_checks(suite_named(what))
 
 
+def remedy(found: Sequence[Check]) -> str:
+    """The one command that mends what was found."""
+    failed = [check for check in found if not check.ok]
+    if not failed:
+        return "All is well."
+    needed = [check for check in failed if check.needed] or failed
+    named = [
+        said.partition("run: ")[2]
+        for check in needed
+        if "run: " in (said := check.detail.splitlines()[0])
+    ]
+    of_libero = all(check.name in LIBERO_PACKAGES for check in needed)
+    installs = any(check.detail == NOT_INSTALLED for check in needed)
+    if in_own_environment():
+        command = "make libero" if of_libero else "make setup" if installs else ""
+    else:
+        extra = "libero" if of_libero else "metaworld"
+        command = f"pip install 'phaser-vla[{extra}]'" if installs else ""
+    command = command or next(iter(named), "")
+    if not command:
+        return "Not all is well; each line says what is missing."
+    if not any(check.needed for check in failed):
+        return f"All that is needed is there. To add what is absent: {command}"
+    return f"To mend it: {command}"
+
+
+def in_own_environment() -> bool:
+    """True where this is the environment that `make` sets up in a clone."""
+    root = Path(__file__).parents[3]
+    return (root / "Makefile").is_file() and Path(sys.prefix) == root / ".venv"
+
+
 def checks() -> Iterator[Check]:
     """All checks; each is made even where an earlier one failed."""
     yield _package()
     for package, version in versions().items():
-        ok, needed = version != "not installed", package not in LIBERO_PACKAGES
-        mend = "pip install 'phaser-vla[metaworld]'" if needed else "phaser doctor libero"
-        detail = version if ok else f"{version}; run: {mend}"
-        yield Check(name=package, ok=ok, detail=detail, needed=needed)
+        ok, needed = version != NOT_INSTALLED, package not in LIBERO_PACKAGES
+        yield Check(name=package, ok=ok, detail=version, needed=needed)
     yield checked("GL", lambda: f"MUJOCO_GL={choose_gl()}")
     yield checked("cache", _cache)
     yield checked("weights MiniLM", lambda: _weights("minilm", MINILM_FILE))

@@ -11,10 +11,11 @@ from phaser.cli.progress import Watch
 from phaser.cli.recordings import BackgroundRecorder
 from phaser.core.errors import BadInput
 from phaser.core.suite import SPLITS
-from phaser.experiments.events import Event
+from phaser.experiments.events import Event, Failed
 from phaser.experiments.position import POSITION, Position
 from phaser.experiments.run import Run
 from phaser.experiments.traces import Traces
+from phaser.experiments.unrecorded import unrecorded
 
 Notify = Callable[[str, Event], None]
 """Called with the name of a cell and what happened in it."""
@@ -29,23 +30,28 @@ def watched(
     num_workers: int,
     to_stderr: bool,
     learnt: Collection[str] = (),
+    verbose: bool = False,
+    records: bool = True,
 ) -> None:
     """Do the work while recordings are made in the background and progress is shown.
 
     learnt: tasks that no cell has to learn any more; what is gone of them is not recorded again.
+    records: False where the work itself sees to the recordings.
     """
-    todo = [task for task in cells[0].suite.missing() if task.name not in learnt]
-    with Watch(cells, stream=sys.stderr if to_stderr else sys.stdout) as watch:
-        if todo:
-            watch.expect_recordings(len(todo))
-        recorder = BackgroundRecorder(cells[0], todo, watch.recorded, num_workers=num_workers)
-        with recorder:
+    todo = unrecorded(cells, learnt) if records else []
+    stream = sys.stderr if to_stderr else sys.stdout
+    with (
+        Watch(cells, stream=stream, num_workers=num_workers, verbose=verbose) as watch,
+        BackgroundRecorder(todo, watch, num_workers=num_workers) as recorder,
+    ):
 
-            def notify(name: str, event: Event) -> None:
-                recorder.check()
-                watch.cell(name, event)
+        def notify(name: str, event: Event) -> None:
+            recorder.check()
+            if isinstance(event, Failed):
+                watch.say(f"{name} failed: {event.message}")
+            watch.cell(name, event)
 
-            work(notify)
+        work(notify)
 
 
 def learnt_tasks(run: Run, folder: Path) -> frozenset[str]:

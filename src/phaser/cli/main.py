@@ -15,13 +15,15 @@ from phaser.core.extras import install_line, missing_library
 from phaser.core.processes import number_beside
 
 VERBS = {
-    "demo": ("phaser.cli.demo", "learn ten robot tasks in a row with three methods and compare"),
+    "demo": ("phaser.cli.demo", "learn robot tasks in a row, and see what a memory repairs"),
     "run": ("phaser.cli.run", "run one method once, with any setting changed"),
-    "grid": ("phaser.cli.grid", "run methods × seeds × budgets; call it again to resume"),
+    "grid": ("phaser.cli.grid", "run methods × seeds × budgets × any setting; again to resume"),
     "report": ("phaser.cli.report", "compare finished runs: a table and report.html"),
+    "diff": ("phaser.cli.diff", "settings and results in which two runs differ"),
     "film": ("phaser.cli.film", "show runs made with --record as a moving matrix, WebP or mp4"),
     "power": ("phaser.cli.power", "how many streams and rollouts would find a gap, from a pilot"),
     "record": ("phaser.cli.record", "record and encode demonstrations in advance"),
+    "lerobot-train": ("phaser.cli.lerobot_train", "LeRobot's training script, with rehearsal"),
     "segment": ("phaser.cli.segment", "cut demonstrations from anywhere into named phases"),
     "annotate": ("phaser.cli.annotate", "mark phases in a browser, from Auto-PC's candidates on"),
     "phases": ("phaser.cli.phases", "measure phases: their lengths, and how two annotations agree"),
@@ -31,6 +33,7 @@ VERBS = {
     "presets": ("phaser.cli.presets", "list the presets"),
     "plan": ("phaser.cli.plan", "what a run on a real backbone needs, before a GPU is rented"),
     "convert": ("phaser.cli.convert", "turn a checkpoint's .pt files into safetensors, once"),
+    "completion": ("phaser.cli.completion", "print a script that completes words in a shell"),
     "doctor": ("phaser.cli.doctor", "check this machine: versions, GL, cache, weights, simulator"),
 }
 """Each verb's module has `execute(arguments) -> exit code`."""

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from phaser.cli.streams import is_utf8
@@ -32,29 +33,35 @@ def write_pages(
     *,
     budget_tolerance: float = 0.01,
     margin: float | None = None,
+    contrasts: Sequence[tuple[str, str]] = (),
 ) -> Pages:
     """One page per budget, in frames or bytes; methods without memory are in all of them.
 
     Where budgets differ in size, `out` itself shows retention against memory.
+
+    contrasts: methods to compare, each with another; none for all with the usual baselines.
     """
     from phaser.core.files import write_text
     from phaser.evaluation.equivalence import MARGIN
     from phaser.report import curve_page
     from phaser.report.by_budget import folders_by_budget, runs_by_budget
+    from phaser.report.contrasts import Contrasts
     from phaser.report.curve import curves
     from phaser.report.page import write_report
 
-    within = margin or MARGIN
+    within, asked = margin or MARGIN, Contrasts(tuple(contrasts))
 
     def report(cells: Sequence[Path], page: Path) -> tuple[Path, Summary]:
-        return page, write_report(cells, page, budget_tolerance=budget_tolerance, margin=within)
+        return page, write_report(
+            cells, page, budget_tolerance=budget_tolerance, margin=within, contrasts=asked
+        )
 
     given = folders_by_budget(folders)
     if len(given) <= 1:
         return Pages(reports=[report(folders, out)])
     pages = {budget: out.with_stem(f"{out.stem}-b{budget.slug}") for budget in given}
     reports = [report(cells, pages[budget]) for budget, cells in given.items()]
-    found = curves(runs_by_budget(folders), margin=within)
+    found = curves(runs_by_budget(folders), margin=within, contrasts=asked)
     if not found:
         return Pages(reports=reports)
     write_text(out, curve_page.render(found, {one: page.name for one, page in pages.items()}))
@@ -64,23 +71,26 @@ def write_pages(
 def show(pages: Pages, *, as_json: bool, **more: Any) -> None:
     """Table, sentence and path of every page; or one JSON object."""
     if as_json:
-        reports = [{"page": str(page), **summary_json(one)} for page, one in pages.reports]
-        if len(reports) == 1:
-            print_json({**more, **reports[0]})
-            return
-        found = [curve_json(curve) for curve in pages.curves]
-        print_json({**more, "curves": found, "reports": reports})
+        print_json({**more, **pages_json(pages)})
         return
     from phaser.report import curve_tables
     from phaser.report.tables import as_text
 
     for page, summary in pages.reports:
-        print(f"\n{as_text(summary)}\n\n{summary.sentence}\n\nreport: {page.resolve()}")
+        print(f"\n{as_text(summary)}\n\n{fill(summary.answer, 80)}\n\nreport: {page.resolve()}")
     for curve in pages.curves:
         print(f"\n{curve_tables.as_text(curve)}")
     if pages.overview is not None:
         print(f"\nreport over budgets: {pages.overview.resolve()}")
     sys.stdout.flush()
+
+
+def pages_json(pages: Pages) -> dict[str, Any]:
+    """What the pages say, as JSON."""
+    reports = [{"page": str(page), **summary_json(one)} for page, one in pages.reports]
+    if len(reports) == 1:
+        return reports[0]
+    return {"curves": [curve_json(curve) for curve in pages.curves], "reports": reports}
 
 
 def curve_json(curve: Curve) -> dict[str, Any]:
@@ -111,6 +121,7 @@ def curve_json(curve: Curve) -> dict[str, Any]:
 
 def summary_json(summary: Summary) -> dict[str, Any]:
     return {
+        "answer": summary.answer,
         "sentence": summary.sentence,
         "num_tasks": summary.num_tasks,
         "complete": summary.complete,
@@ -118,6 +129,10 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "unmeasured_tasks": list(summary.unmeasured),
         "methods": [asdict(row) for row in summary.rows],
         "overhead": [asdict(row) for row in summary.overhead],
+        "by_task": [
+            {"method": method, "baseline": baseline, "tasks": [asdict(one) for one in found]}
+            for (method, baseline), found in summary.by_task.items()
+        ],
     }
 
 

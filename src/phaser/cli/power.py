@@ -16,7 +16,7 @@ from phaser.evaluation.pilot import Design, Pilot, Spread, design, read_pilot
 from phaser.evaluation.power import MOST_STREAMS
 from phaser.report.by_budget import kind, runs_by_budget
 from phaser.report.runs import finished_folders
-from phaser.report.summary import points
+from phaser.report.wording import points
 
 NUMBERS_OF_STREAMS = (6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 NUMBERS_OF_ROLLOUTS = (5, 10, 20, 50)

@@ -9,8 +9,7 @@ from phaser.core.demonstration import ActionLayout
 from phaser.core.errors import BadInput
 from phaser.demos.layouts import LAYOUTS
 from phaser.demos.turned import AS_STORED, TURNS
-from phaser.phases.signals import SignalRules
-from phaser.suites.sources import ReadingFlags, closing_sign
+from phaser.suites.sources import ReadingFlags
 
 
 def add_reading_flags(parser: Parser) -> None:
@@ -31,8 +30,8 @@ def add_reading_flags(parser: Parser) -> None:
     files.add_argument("--instruction", metavar="TEXT", help="HDF5: words the file does not have")
 
 
-def reading_from(chosen: Namespace) -> tuple[ReadingFlags, SignalRules]:
-    """How files are read, and which way the gripper closes."""
+def reading_from(chosen: Namespace) -> ReadingFlags:
+    """How files are read."""
     layout: ActionLayout | str | None = chosen.layout
     if chosen.motion:
         if chosen.layout:
@@ -41,13 +40,19 @@ def reading_from(chosen: Namespace) -> tuple[ReadingFlags, SignalRules]:
             motion=whole_numbers(chosen.motion, flag="--motion"),
             gripper=whole_numbers(chosen.gripper or [], flag="--gripper"),
             convention="absolute" if chosen.absolute else "delta",
+            gripper_closes=chosen.gripper_closes or "rising",
         )
+        if layout.gripper and chosen.gripper_closes is None:
+            raise BadInput(
+                "--gripper names a dimension; say with --gripper-closes rising or falling which "
+                "way closes it"
+            )
     elif chosen.gripper or chosen.absolute:
         raise BadInput("--gripper and --absolute need --motion: name the arm's dimensions too")
-    flags = ReadingFlags(
+    return ReadingFlags(
         layout=layout,
         turn=chosen.turn,
         state_keys=tuple(chosen.state_keys or ()),
         instruction=chosen.instruction,
+        gripper_closes=chosen.gripper_closes,
     )
-    return flags, SignalRules(closing_sign=closing_sign(layout, chosen.gripper_closes))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from phaser.cli.arguments import Parser, add_kinds, processes, split_first
+from phaser.cli.arguments import ALL, Parser, add_kinds, processes, split_first
 from phaser.cli.kinds import with_kinds
 from phaser.cli.progress import Watch
 from phaser.cli.recordings import BackgroundRecorder, require_suite
@@ -21,10 +21,14 @@ def execute(arguments: Sequence[str]) -> int:
         "record",
         "Record scripted experts for every task of a preset and encode what they see.",
         usage="phaser record PRESET [--workers N] [flags]",
+        epilog="All settings: phaser record PRESET --help-all",
     )
     add_kinds(parser, rules=False)
     parser.add_argument("--workers", type=processes, default=2, help="processes (default: 2)")
     if "-h" in words or "--help" in words:
+        print(parser.format_help())
+        return 0
+    if ALL in words:
         run = preset(name or "metaworld-10")
         print(parser.format_help() + "\n" + settings_help(run, verb="record", hidden=HIDDEN))
         return 0
@@ -35,9 +39,11 @@ def execute(arguments: Sequence[str]) -> int:
     run = overridden(start, rest, verb="record", flags=parser.flags(), hidden=HIDDEN)
     require_suite(run)
     tasks = run.suite.tasks()
-    with Watch([]) as watch:
-        watch.expect_recordings(len(tasks))
-        with BackgroundRecorder(run, tasks, watch.recorded, num_workers=chosen.workers):
-            pass
+    workers = chosen.workers
+    with (
+        Watch([], num_workers=workers) as watch,
+        BackgroundRecorder([(run, tasks)], watch, num_workers=workers),
+    ):
+        pass
     print(f"{len(tasks)} tasks are recorded and encoded in {run.suite.cache}")
     return 0

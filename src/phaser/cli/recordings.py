@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children
 from types import TracebackType
 
+from phaser.cli.progress import Watch
 from phaser.core.demonstration import Task
 from phaser.core.errors import PhaserError
 from phaser.core.files import require_writable
@@ -26,16 +27,19 @@ class BackgroundRecorder:
     """Records in its own processes; a cell that needs a task earlier waits for it by itself."""
 
     def __init__(
-        self, run: Run, tasks: Sequence[Task], ready: Callable[[str], None], *, num_workers: int
+        self, todo: Sequence[tuple[Run, Sequence[Task]]], watch: Watch, *, num_workers: int
     ) -> None:
-        self._run, self._tasks, self._ready = run, tasks, ready
-        self._num_workers = min(num_workers, max(1, len(tasks)))
+        self._todo, self._watch, self._num_workers = todo, watch, num_workers
+        if todo:
+            run, tasks = todo[0]
+            names = [task.name for _, some in todo for task in some]
+            watch.expect_recordings(names, run.suite.demos_to_record(tasks[0]))
         # Ctrl-C reaches the whole group of processes; only the parent answers it. A thread's
         # signal mask is inherited by the processes it starts.
         self._thread = ThreadPoolExecutor(1, initializer=block_interrupts)
 
     def __enter__(self) -> BackgroundRecorder:
-        self._work = self._thread.submit(self._record) if self._tasks else None
+        self._work = self._thread.submit(self._record) if self._todo else None
         return self
 
     def __exit__(
@@ -73,14 +77,16 @@ class BackgroundRecorder:
     def _record(self) -> None:
         from phaser.experiments.prepare import prefetch
 
-        prefetch(
-            self._run.suite,
-            self._run.policy,
-            self._run.encoders,
-            self._tasks,
-            lambda task: self._ready(task.name),
-            num_workers=self._num_workers,
-        )
+        for run, tasks in self._todo:
+            prefetch(
+                run.suite,
+                run.policy,
+                run.encoders,
+                tasks,
+                lambda task: self._watch.recorded(task.name),
+                told=self._watch.recording,
+                num_workers=min(self._num_workers, len(tasks)),
+            )
 
 
 def block_interrupts() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from phaser.cli.arguments import Parser, add_budget_tolerance, points_given
-from phaser.cli.output import print_json, show, write_pages
+from phaser.cli.output import Pages, print_json, show, write_pages
 from phaser.cli.text_table import counted
 from phaser.core.files import require_writable
 from phaser.report import curve_tables
@@ -34,14 +35,30 @@ def execute(arguments: Sequence[str]) -> int:
         chosen.out,
         budget_tolerance=chosen.budget_tolerance,
         margin=chosen.margin / 100,
+        contrasts=[(method, other) for method, other in chosen.contrast],
     )
+    early = _early(pages) if chosen.stop_early else {}
     if chosen.markdown and not chosen.json:
         print("\n".join(as_markdown(summary) for _, summary in pages.reports), end="")
         for curve in pages.curves:
             print(f"\n{curve_tables.as_markdown(curve)}", end="")
     else:
-        show(pages, as_json=chosen.json)
+        show(pages, as_json=chosen.json, **early)
+    if early and not chosen.json:
+        print("\n" + "\n".join(early["lines"]))
     return 0
+
+
+def _early(pages: Pages) -> dict[str, Any]:
+    """Whether one may stop, as lines for a terminal and as values for JSON."""
+    from phaser.report.early_stop import judged, lines
+
+    found = judged([summary for _, summary in pages.reports], pages.curves)
+    values = [
+        {"method": method, "baseline": other, "stop": one.is_decided, **asdict(one)}
+        for (method, other), one in found.items()
+    ]
+    return {"stop_early": values, "lines": lines(found)}
 
 
 def _parser() -> Parser:
@@ -59,6 +76,21 @@ def _parser() -> Parser:
         default=3.0,
         metavar="POINTS",
         help="methods within ±POINTS are called equal, where that is shown (default: 3)",
+    )
+    parser.add_argument(
+        "--contrast",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("METHOD", "OTHER"),
+        help="compare these two, once per pair; p values are corrected among the pairs asked for "
+        "(default: every method with er and er-even)",
+    )
+    parser.add_argument(
+        "--stop-early",
+        action="store_true",
+        help="also say whether the streams so far decide each comparison; may be asked after "
+        "every stream without raising the error above 5 %%",
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     parser.add_argument("--markdown", action="store_true", help="print the table as markdown")

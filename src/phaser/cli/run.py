@@ -8,19 +8,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from phaser.cli.arguments import (
+    ALL,
     Parser,
     add_budget,
     add_kinds,
     add_phases,
     add_record,
+    add_verbose,
     budgets_in,
     processes,
     split_first,
 )
 from phaser.cli.execution import (
+    Notify,
     learnt_tasks,
     require_frames_for_phases,
     settings_folder,
@@ -41,15 +43,38 @@ from phaser.experiments.finished import is_finished
 from phaser.experiments.position import POSITION, Position
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run, run_from, settings_in, settings_of
-from phaser.experiments.settings_files import KIND
+from phaser.experiments.settings_files import layered
 from phaser.experiments.traces import Traces
 from phaser.methods.table import method
 
+SHORT = """\
+usage: phaser run PRESET [flags]          learn tasks in a row with one method
+       phaser run --resume DIR            go on with an interrupted run
+
+what     --method NAME                    see phaser methods (default: phaser)
+         --budget N                       frames kept per task (default: 20)
+         --seed S                         seed of the run (default: 0)
+         --phases FILE                    phases by hand instead of Auto-PC's
+         --policy NAME                    tiny, openvla-oft, qwen-gr00t, ...
+stream   --suite.order reverse            the other way round
+         --suite.task-list A B            other tasks
+         --suite.sources A B              datasets of yours (preset datasets)
+training --fit.steps-per-task N           --fit.batch-size N
+         --fit.learning-rate X            --fit.rehearsed-share X
+measure  --evaluation.rollouts-per-task N --evaluation.earlier-rollouts N
+files    --out DIR                        default: runs/PRESET/NAME-OF-THE-RUN
+         --from FILE                      settings of another run's run.json
+         --record N                       film the first N rollouts of each task
+machine  --workers N  --simulators N      processes that record, that try
+output   --verbose  --json
+
+All flags and settings of a preset and method: phaser run PRESET --help-all
+On several GPUs: accelerate launch --num_processes 2 -m phaser.cli run PRESET
+"""
+"""What people change, on one screen."""
+
 EPILOG = """\
 On several GPUs: accelerate launch --num_processes 2 -m phaser.cli run PRESET …
-Every setting is a flag as well, for example
-  --fit.steps-per-task 100   --policy.head flow   --policy.train-encoder
-  --method.draw.temperature 0.5   --suite.order reverse   --suite.task-list hammer drawer-open
 Order: default < preset < file < flag. All settings of this preset and method:
 """
 
@@ -58,6 +83,9 @@ def execute(arguments: Sequence[str]) -> int:
     name, words = split_first(arguments)
     parser = _parser()
     if "-h" in words or "--help" in words:
+        print(SHORT, end="")
+        return 0
+    if ALL in words:
         print(_help(parser, name, words))
         return 0
     chosen, rest = parser.parse_known_args(words)
@@ -83,18 +111,22 @@ def execute(arguments: Sequence[str]) -> int:
         require_suite(run)
         learnt = learnt_tasks(run, out)
         require_frames_for_phases([run], lambda line: print(line, file=stream), learnt=learnt)
-        # Imported when there is something to train: help and mistakes need no torch.
-        from phaser.experiments.cell import run_cell
+
+        def work(notify: Notify) -> None:
+            # Imported when progress is on the screen: torch takes seconds to load.
+            from phaser.experiments.cell import run_cell
+
+            tell = partial(notify, run.name)
+            run_cell(run, out, tell, simulators=simulators, traces=traces)
 
         with Simulators(chosen.simulators) as simulators:
             watched(
                 [run],
-                lambda notify: run_cell(
-                    run, out, partial(notify, run.name), simulators=simulators, traces=traces
-                ),
+                work,
                 num_workers=chosen.workers,
                 to_stderr=chosen.json,
                 learnt=learnt,
+                verbose=chosen.verbose,
             )
     show(write_pages([out], out / "report.html"), as_json=chosen.json, folder=str(out))
     return 0
@@ -190,26 +222,18 @@ def _parser() -> Parser:
         default=min(2, available_cores()),
         help="simulator processes; results do not depend on it (default: %(default)s)",
     )
+    add_verbose(parser)
     add_record(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     return parser
 
 
 def _help(parser: Parser, name: str, words: Sequence[str]) -> str:
-    asked = [word for word in words if word not in ("-h", "--help")]
+    asked = [word for word in words if word != ALL]
     chosen, _ = parser.parse_known_args(asked)
     run = start(name or "metaworld-quick", chosen)
     return parser.format_help() + settings_help(run, verb="run")
 
 
 def _with_file(run: Run, path: Path) -> Run:
-    return run_from(_layered(settings_of(run), settings_in(path)), source=str(path))
-
-
-def _layered(below: Any, above: Any) -> Any:
-    """The upper value, with what it leaves out from the lower; another rule replaces it whole."""
-    if not isinstance(below, dict) or not isinstance(above, dict):
-        return above
-    if above.get(KIND, below.get(KIND)) != below.get(KIND):
-        return above
-    return below | {name: _layered(below.get(name), value) for name, value in above.items()}
+    return run_from(layered(settings_of(run), settings_in(path)), source=str(path))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from phaser.cli.arguments import Parser
 from phaser.cli.reading_flags import add_reading_flags, reading_from
+from phaser.cli.segment_lerobot import add_lerobot_flags, dataset_to_copy, write_copy
 from phaser.cli.segment_output import Progress, Segmented, file_names, show
 from phaser.cli.segment_verifier import add_verifier_flags, verifier_from
 from phaser.core.demonstration import Demo
@@ -27,6 +28,7 @@ file or a folder of them, or a LeRobot dataset (v2.0, v2.1, v3.0). For example
   phaser segment hammer drawer-open --out stage_info.json --plot plots
   phaser segment libero_goal/ --layout libero --turn flip-vertical --out stage_info.json
   phaser segment my_dataset/ --motion 0-5 --gripper 6 --gripper-closes falling --absolute --out F
+  phaser segment my_dataset/ --layout aloha --out F --to-lerobot my_dataset_with_phases/
   phaser segment my_dataset/ --layout aloha --out stage_info.json \\
     --verify qwen2.5vl --vlm-url http://localhost:11434/v1
 """
@@ -34,10 +36,11 @@ file or a folder of them, or a LeRobot dataset (v2.0, v2.1, v3.0). For example
 
 def execute(arguments: Sequence[str]) -> int:
     chosen = _parser().parse(arguments)
-    flags, rules = reading_from(chosen)
-    auto = AutoPC(boundaries=chosen.boundaries, drop_idle=chosen.drop_idle, signals=rules)
+    flags = reading_from(chosen)
+    auto = AutoPC(boundaries=chosen.boundaries, drop_idle=chosen.drop_idle)
     verifier = verifier_from(chosen)
     require_replaceable(chosen.out, flag="--out")
+    dataset = dataset_to_copy(chosen)
     opened = open_sources(chosen.sources, flags)
     require_writable(chosen.out.resolve().parent)
     if chosen.plot is not None:
@@ -46,11 +49,14 @@ def execute(arguments: Sequence[str]) -> int:
     write_stage_info(
         chosen.out, {one.task.name: one.phases.stages(one.task.instruction) for one in results}
     )
+    if dataset is not None:
+        write_copy(dataset, results, chosen)
     show(
         results,
         out=chosen.out,
         remarks=[*opened.remarks, *(line for one in results for line in one.remarks())],
         spending=verifier.vlm.spending if verifier else None,
+        dataset=chosen.to_lerobot,
         as_json=chosen.json,
     )
     return 0
@@ -145,6 +151,7 @@ def _parser() -> Parser:
     parser.add_argument("--plot", type=Path, metavar="DIR", help="draw one SVG per task into it")
     parser.add_argument("--camera", metavar="NAME", help="for plots and models (default: first)")
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
+    add_lerobot_flags(parser)
     add_reading_flags(parser)
     add_verifier_flags(parser)
     return parser

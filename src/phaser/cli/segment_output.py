@@ -116,6 +116,7 @@ def show(
     remarks: Sequence[str],
     spending: Spending | None,
     as_json: bool,
+    dataset: Path | None = None,
 ) -> None:
     """The summary on standard output."""
     if as_json:
@@ -126,6 +127,7 @@ def show(
                 "num_flagged": sum(bool(one.phases.flag) for one in results),
                 "remarks": list(remarks),
                 "spending": asdict(spending) if spending else None,
+                **({"dataset": str(dataset)} if dataset is not None else {}),
             }
         )
         return
@@ -146,6 +148,8 @@ def show(
     plots = [one.plot for one in results if one.plot is not None]
     if plots:
         print(f"plots: {len(plots)} in {plots[0].parent.resolve()}")
+    if dataset is not None:
+        print(f"dataset with them: {dataset.resolve()}")
     print(f"phases: {out.resolve()}", flush=True)
 
 

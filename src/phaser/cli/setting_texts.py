@@ -11,8 +11,8 @@ from functools import cache
 def text_of(kind: type, name: str) -> str | None:
     """The text below a field of a class, or of the class that it inherits the field from."""
     for one in kind.__mro__:
-        if name in inspect.get_annotations(one):
-            return _texts(one.__module__).get((one.__name__, name))
+        if text := _texts(one.__module__).get((one.__name__, name)):
+            return text
     return None
 
 

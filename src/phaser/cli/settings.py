@@ -28,6 +28,7 @@ HIDDEN = {
     ("Run", "preset"),
     ("Run", "seed"),
     ("Run", "phases"),
+    ("Run", "label"),
     ("Budget", "amount"),
     ("Budget", "unit"),
     ("Budget", "per"),

@@ -46,10 +46,16 @@ class ActionLayout:
     translation: tuple[int, ...] = field(default=(), compare=False)
     """The dimensions that move the hand along x, y and z, z upwards; empty where nobody says so.
     Phases are named with it, nothing else asks."""
+    gripper_closes: str = "rising"
+    """"rising" where a larger number closes the gripper, "falling" where it opens it."""
 
     def __post_init__(self) -> None:
         if self.convention not in ("delta", "absolute"):
             raise BadInput(f"action convention {self.convention!r}; expected 'delta' or 'absolute'")
+        if self.gripper_closes not in ("rising", "falling"):
+            raise BadInput(
+                f"gripper_closes {self.gripper_closes!r}; expected 'rising' or 'falling'"
+            )
         if set(self.motion) & set(self.gripper):
             raise BadInput(f"dimensions {self.motion} and {self.gripper} overlap")
         if self.translation and not (

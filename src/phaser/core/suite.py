@@ -6,7 +6,7 @@ inherits from `Suite` gets the defaults of a suite that has no simulator and rec
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -18,6 +18,7 @@ from phaser.core.contract import Contract
 from phaser.core.demonstration import Demo, Task
 from phaser.core.errors import BadInput
 from phaser.core.policy import Observation
+from phaser.core.segmentation import Segmentation
 
 SPLITS = ("train", "heldout")
 """Demonstrations that are learnt from, and those that only measure."""
@@ -121,6 +122,14 @@ class Suite(Protocol):
         """
         return None
 
+    def demos_to_record(self, task: Task) -> int | None:
+        """Demonstrations that a recording of the task has, where that is known; for progress.
+
+        Args:
+            task: one of `tasks()`.
+        """
+        return None
+
     @property
     def has_simulator(self) -> bool:
         """False for a suite of demonstrations alone: success is then not measured."""
@@ -137,6 +146,13 @@ class Suite(Protocol):
     def evaluation_seeds(self, count: int) -> tuple[int, ...]:
         """Initial states that no demonstration starts from, the same for every method."""
         return ()
+
+    def recorded_phases(self, task: Task) -> Mapping[int, Segmentation]:
+        """Phases that the recordings of a task carry themselves, by a demonstration's number."""
+        raise BadInput(
+            f"recordings of {type(self).__name__} carry no phases; leave out --phases dataset, or "
+            "name a stage_info.json"
+        )
 
     def describe(self) -> dict[str, Any]:
         """Whatever else belongs into the provenance of a result, as JSON."""

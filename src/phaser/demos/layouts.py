@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from phaser.core.demonstration import ActionLayout
@@ -21,11 +21,16 @@ _POSE, _XYZ = tuple(range(6)), (0, 1, 2)
 
 _OPERATIONAL = ActionLayout(motion=_POSE, gripper=(6,), translation=_XYZ)
 
+# Joint targets of LeRobot's small arms, five joints and a gripper that opens from 0 to 100.
+_FIVE_JOINTS = ActionLayout(
+    motion=(0, 1, 2, 3, 4), gripper=(5,), convention="absolute", gripper_closes="falling"
+)
+
 LAYOUTS = {
     # Operational-space control: three translations, three rotations, then the gripper.
     "libero": NamedLayout(size=7, layout=_OPERATIONAL),
     # LIBERO after OpenVLA's mapping of the gripper: 0 closes, 1 opens.
-    "libero-one-opens": NamedLayout(size=7, layout=_OPERATIONAL),
+    "libero-one-opens": NamedLayout(size=7, layout=replace(_OPERATIONAL, gripper_closes="falling")),
     "robosuite": NamedLayout(size=7, layout=_OPERATIONAL),
     "robosuite-two-arms": NamedLayout(
         size=14, layout=ActionLayout(motion=(*_POSE, *range(7, 13)), gripper=(6, 13))
@@ -33,10 +38,22 @@ LAYOUTS = {
     "metaworld": NamedLayout(
         size=4, layout=ActionLayout(motion=_XYZ, gripper=(3,), translation=_XYZ)
     ),
-    # Joint targets of two six-joint arms, each followed by its gripper.
+    # Joint targets of two six-joint arms, each followed by its gripper, which opens with 1.
     "aloha": NamedLayout(
         size=14,
-        layout=ActionLayout(motion=(*_POSE, *range(7, 13)), gripper=(6, 13), convention="absolute"),
+        layout=ActionLayout(
+            motion=(*_POSE, *range(7, 13)),
+            gripper=(6, 13),
+            convention="absolute",
+            gripper_closes="falling",
+        ),
+    ),
+    "so100": NamedLayout(size=6, layout=_FIVE_JOINTS),
+    "so101": NamedLayout(size=6, layout=_FIVE_JOINTS),
+    "koch": NamedLayout(size=6, layout=_FIVE_JOINTS),
+    # LeRobot's port of DROID: targets of seven joints, then the gripper, which closes with 1.
+    "droid": NamedLayout(
+        size=8, layout=ActionLayout(motion=(*_POSE, 6), gripper=(7,), convention="absolute")
     ),
 }
 

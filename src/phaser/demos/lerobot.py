@@ -18,6 +18,7 @@ import pyarrow as pa
 from phaser.core.demonstration import ActionLayout, Demo, Images
 from phaser.core.errors import BrokenFile
 from phaser.core.files import sha256
+from phaser.demos.declared_layout import declared_layout
 from phaser.demos.layouts import NoLayout
 from phaser.demos.lerobot_episodes import read_episodes
 from phaser.demos.lerobot_info import Info, read_info
@@ -58,8 +59,10 @@ class Dataset:
         return names.get(episode.instruction, episode.instruction)
 
     def layout_or(self, layout: ActionLayout | None) -> ActionLayout:
-        """The layout that was given, else that of our sidecar; never a guess."""
+        """The layout that was given, else that of our sidecar, else what the dataset's own names
+        of its robot and joints say; never a guess."""
         layout = layout or (self.sidecar.layout if self.sidecar else None)
+        layout = layout or declared_layout(self.shapes.robot_type, self.shapes.action_names)
         if layout is None:
             raise NoLayout(self.root)
         return layout if layout.translation else replace(layout, translation=self._xyz(layout))

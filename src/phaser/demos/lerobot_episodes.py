@@ -116,16 +116,33 @@ def _video_place(root: Path, row: Mapping[str, Any], column: str) -> VideoPlace:
     return VideoPlace(path=inside(root, relative), start_s=start)
 
 
+def episode_columns(root: Path, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Further columns of every episode beside its number and length, of v3.0; a column that a
+    table lacks makes that table's part empty."""
+    rows: list[dict[str, Any]] = []
+    for path in _table_paths(root):
+        present = pq.read_schema(path).names if path.is_file() else []
+        if all(name in present for name in names):
+            rows += _table_rows(path, ["episode_index", "length", *names])
+    return rows
+
+
+def _table_paths(root: Path) -> list[Path]:
+    """The tables of episodes; a link that leads out of the dataset is refused."""
+    found = sorted(inside(root, "meta/episodes").glob("chunk-*/file-*.parquet"))
+    home = root.resolve()
+    return [inside(root, str(path.relative_to(home))) for path in found]
+
+
 def _episode_tables(root: Path, info: Info) -> list[dict[str, Any]]:
     names = ["episode_index", "tasks", "length", "dataset_from_index", "dataset_to_index"]
     names += ["data/chunk_index", "data/file_index"]
     for camera in sorted(info.video_cameras):
         prefix = f"videos/{info.camera_columns[camera]}"
         names += [f"{prefix}/{part}" for part in ("chunk_index", "file_index", "from_timestamp")]
-    tables = sorted(inside(root, "meta/episodes").glob("chunk-*/file-*.parquet"))
     rows: list[dict[str, Any]] = []
-    for path in tables or [inside(root, EPISODES_PATH)]:
-        rows += _table_rows(inside(root, str(path.relative_to(root.resolve()))), names)
+    for path in _table_paths(root) or [inside(root, EPISODES_PATH)]:
+        rows += _table_rows(path, names)
         if len(rows) > MAX_EPISODES:
             raise BrokenFile(f"{root} claims more than {MAX_EPISODES} episodes")
     return rows

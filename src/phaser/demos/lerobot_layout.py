@@ -60,9 +60,13 @@ class Sidecar:
     recording: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
+        layout = asdict(self.layout)
+        if layout["gripper_closes"] == "rising":
+            # As files have it that were written before there was a choice.
+            del layout["gripper_closes"]
         return {
             "format": SIDECAR_FORMAT,
-            "action_layout": asdict(self.layout),
+            "action_layout": layout,
             "task_names": dict(self.task_names),
             "recording": dict(self.recording),
         }
@@ -112,6 +116,7 @@ def read_sidecar(root: Path) -> Sidecar | None:
             gripper=tuple(int(k) for k in layout["gripper"]),
             convention=str(layout["convention"]),
             translation=tuple(int(k) for k in layout.get("translation", ())),
+            gripper_closes=str(layout.get("gripper_closes", "rising")),
         )
     except (KeyError, TypeError, ValueError, BadInput) as error:
         raise BrokenFile(f"{path} has no usable action_layout ({error}); restore it") from error

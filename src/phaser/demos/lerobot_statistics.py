@@ -38,7 +38,7 @@ def of_images(frames: UInt8[np.ndarray, "frames height width 3"]) -> Statistics:
 
 
 def pooled(episodes: Sequence[Statistics]) -> Statistics:
-    """Statistics of all episodes together; quantiles are averaged, as LeRobot does."""
+    """Statistics of all parts together; quantiles that all have are averaged, as LeRobot does."""
     counts = np.array([part["count"][0] for part in episodes], np.float64)
     shares = counts / counts.sum()
 
@@ -53,7 +53,7 @@ def pooled(episodes: Sequence[Statistics]) -> Statistics:
         "mean": mean,
         "std": np.sqrt(np.tensordot(shares, spread, axes=1)),
         "count": np.array([int(counts.sum())]),
-        **{name: averaged(name) for name in _QUANTILES},
+        **{name: averaged(name) for name in _QUANTILES if all(name in one for one in episodes)},
     }
 
 

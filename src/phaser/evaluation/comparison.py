@@ -2,14 +2,15 @@
 
 A pair is one (seed, task): the same demonstrations, the same task order and the same initial
 states. Everything that is not paired is refused rather than averaged. Where all seeds have the same
-tasks, seeds and tasks are resampled; where every seed draws a stream of tasks of its own, a stream
-is one value, and resampling streams covers tasks, orders and seeds at once.
+tasks, both vary and an interval allows for both; where every seed draws a stream of tasks of its
+own, a stream is one value, and the spread over streams covers tasks, orders and seeds at once. One
+seed cannot say how much seeds differ: its interval is over tasks alone, and it has no p value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float
@@ -17,9 +18,10 @@ from jaxtyping import Float
 from phaser.core.errors import BadInput
 from phaser.core.streams import Stream
 from phaser.evaluation.equivalence import CONFIDENCE, MARGIN, Equivalence, equivalence
-from phaser.evaluation.intervals import Interval, bootstrap_mean, newcombe, sign_flip_p, wilson
+from phaser.evaluation.intervals import Interval, newcombe, sign_flip_p, wilson
 from phaser.evaluation.matrix import SuccessMatrix
 from phaser.evaluation.power import detectable_effect
+from phaser.evaluation.student import mean_interval
 
 Matrices = Mapping[int, SuccessMatrix]
 """The success matrices of one method by seed."""
@@ -43,35 +45,38 @@ class PairedDifference:
     """ASR of the first method minus ASR of the second, over the seeds that both have."""
 
     mean: float
-    interval: Interval
+    interval: Interval | None
+    """95 %; none where a single loss, or losses that do not vary, say nothing about it."""
     num_seeds: int
     num_tasks: int
     same_tasks: bool = True
     """All seeds have the same tasks; else each has a stream of its own."""
-    p_value: float
+    p_value: float | None
+    """By flipping the signs of the seeds; none for a single seed."""
     p_corrected: float | None = None
     """Among all methods that are compared with the same one (Holm); none before that is known."""
     detectable: float | None = None
     """The smallest gap that this design finds with 80 % power; none where it finds none."""
     equivalence: Equivalence | None = None
     """Whether the methods are shown to be equal; none where no margin has a meaning."""
+    by_seed: Mapping[int, float] = field(default_factory=dict)
+    """The difference of each seed or stream, in the order of their numbers."""
 
     @property
     def is_clear(self) -> bool:
         """The interval lies on one side of zero."""
-        return 0.0 not in self.interval
+        return self.interval is not None and 0.0 not in self.interval
 
 
-def estimate_asr(matrices: Matrices, stream: Stream) -> Estimate:
-    """Mean final success over tasks and seeds, with a bootstrap over both."""
+def estimate_asr(matrices: Matrices) -> Estimate:
+    """Mean final success over tasks and seeds, with an interval that allows for both."""
     seeds = sorted(matrices)
     rates = _by_stream(_final_rates(matrices, seeds), same_tasks(matrices))
     successes, trials = _pooled(matrices, seeds)
-    # A table without variation has nothing to resample; pooled episodes still bound the rate.
-    flat = bool(np.ptp(rates) == 0)
+    # A table without variation has no spread; pooled episodes still bound the rate.
     return Estimate(
         mean=float(rates.mean()),
-        interval=wilson(successes, trials) if flat else bootstrap_mean(rates, stream),
+        interval=mean_interval(rates, bounds=(0.0, 1.0)) or wilson(successes, trials),
         num_seeds=len(seeds),
         successes=successes,
         trials=trials,
@@ -100,12 +105,10 @@ def mean_paired_difference(
     table = np.mean([rate_differences(*pair) for pair in pairs], axis=0)
     repeated = same_tasks(pairs[0][0])
     values = _by_stream(table, repeated)
-    flat = bool(np.ptp(values) < 1e-12)
 
     def interval(confidence: float) -> Interval:
-        if flat:
-            return newcombe(_counts(pairs, 0), _counts(pairs, 1), confidence=confidence)
-        return bootstrap_mean(values, stream, confidence=confidence)
+        found = mean_interval(values, confidence=confidence, bounds=(-1.0, 1.0))
+        return found or newcombe(_counts(pairs, 0), _counts(pairs, 1), confidence=confidence)
 
     by_seed = table.mean(axis=1)
     return PairedDifference(
@@ -114,9 +117,10 @@ def mean_paired_difference(
         num_seeds=len(seeds),
         num_tasks=table.shape[1],
         same_tasks=repeated,
-        p_value=sign_flip_p(by_seed, stream),
+        p_value=sign_flip_p(by_seed, stream) if len(seeds) > 1 else None,
         detectable=smallest_gap(by_seed),
         equivalence=equivalence(by_seed, interval(CONFIDENCE), stream, margin=margin),
+        by_seed=dict(zip(seeds, by_seed.tolist(), strict=True)),
     )
 
 

@@ -1,8 +1,7 @@
-"""How sure: Wilson intervals, a bootstrap over seeds and tasks, an exact test over seeds.
+"""How sure: Wilson and Newcombe intervals of counted episodes, an exact test over seeds, Holm.
 
-Seeds and tasks are crossed, so both are resampled, independently of each other: a statement then
-holds for other seeds and for other tasks of the same kind. With one seed only tasks are resampled.
-All draws come from a named stream: the same numbers give the same interval.
+Intervals over seeds, tasks or streams are in `phaser.evaluation.student`. What is drawn comes from
+a named stream: the same numbers give the same answer.
 """
 
 from __future__ import annotations
@@ -18,9 +17,10 @@ from jaxtyping import Float
 from phaser.core.errors import BadInput
 from phaser.core.streams import Stream
 
-NUM_RESAMPLES = 10_000
 LARGEST_EXACT_TEST = 14
 """Up to this many seeds all 2**n sign flips are enumerated; above, they are drawn."""
+NUM_FLIPS = 100_000
+FLIPS_AT_ONCE = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,41 +59,32 @@ def newcombe(
     return Interval(p - q - below, p - q + above)
 
 
-def bootstrap_mean(
-    values: Float[np.ndarray, "seeds tasks"],
-    stream: Stream,
-    *,
-    confidence: float = 0.95,
-    num_resamples: int = NUM_RESAMPLES,
-) -> Interval:
-    """Percentile interval of the mean of a seeds × tasks table, both resampled."""
-    if values.ndim != 2 or values.size == 0:
-        raise BadInput(f"a bootstrap needs a seeds × tasks table, found shape {values.shape}")
-    generator = stream()
-    seeds = _resampled_shares(values.shape[0], num_resamples, generator)
-    tasks = _resampled_shares(values.shape[1], num_resamples, generator)
-    means = np.einsum("rs,st,rt->r", seeds, values, tasks, optimize=True)
-    tail = (1 - confidence) / 2
-    lower, upper = np.quantile(means, [tail, 1 - tail])
-    return Interval(float(lower), float(upper))
-
-
 def sign_flip_p(differences: Float[np.ndarray, "seeds"], stream: Stream) -> float:
     """Two-sided p that paired differences are symmetric about 0, by flipping their signs.
 
     Exact for up to 14 seeds; it cannot be smaller than 2 / 2**seeds, so 1 for a single seed.
     """
-    flipped = np.abs(sign_flips(len(differences), stream) @ differences)
-    return float(np.mean(flipped >= abs(differences.sum()) - 1e-12))
+    flipped, _ = flipped_sums(differences, stream)
+    return float(np.mean(np.abs(flipped) >= abs(differences.sum()) - 1e-12))
 
 
-def sign_flip_p_above(differences: Float[np.ndarray, "seeds"], stream: Stream) -> float:
-    """One-sided p that paired differences are symmetric about 0 or lower; small if they are above.
-
-    It cannot be smaller than 1 / 2**seeds.
-    """
-    flipped = sign_flips(len(differences), stream) @ differences
-    return float(np.mean(flipped >= differences.sum() - 1e-12))
+def flipped_sums(
+    differences: Float[np.ndarray, "seeds"], stream: Stream
+) -> tuple[Float[np.ndarray, "flips"], Float[np.ndarray, "flips"]]:
+    """The sum of the differences under every flip of signs, and each flip's own sum of signs."""
+    count = len(differences)
+    if count <= LARGEST_EXACT_TEST:
+        signs = sign_flips(count, stream)
+        return signs @ differences, signs.sum(axis=1)
+    generator = stream()
+    sums, leanings = [np.array([differences.sum()])], [np.array([float(count)])]
+    # In parts, as all flips of hundreds of seeds together would fill the memory.
+    for start in range(0, NUM_FLIPS, FLIPS_AT_ONCE):
+        size = (min(FLIPS_AT_ONCE, NUM_FLIPS - start), count)
+        signs = generator.choice([1.0, -1.0], size=size)
+        sums.append(signs @ differences)
+        leanings.append(signs.sum(axis=1))
+    return np.concatenate(sums), np.concatenate(leanings)
 
 
 def sign_flips(
@@ -101,7 +92,7 @@ def sign_flips(
     stream: Stream,
     *,
     largest_exact: int = LARGEST_EXACT_TEST,
-    num_drawn: int = 100_000,
+    num_drawn: int = NUM_FLIPS,
 ) -> Float[np.ndarray, "flips seeds"]:
     """All signs that seeds can have, or a sample of them; the observed signs come first.
 
@@ -115,19 +106,18 @@ def sign_flips(
     return np.vstack([np.ones(num_seeds), drawn])
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """p values of several tests of one family, corrected so that all together err in 5 of 100."""
-    corrected, highest = [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(np.argsort(p_values, kind="stable")):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """p values of several tests of one family, corrected so that all together err in 5 of 100.
+
+    A comparison without a p value is no test: it has none afterwards, and others count it not.
+    """
+    known = [place for place, p_value in enumerate(p_values) if p_value is not None]
+    corrected: list[float | None] = [None] * len(p_values)
+    highest = 0.0
+    for rank, place in enumerate(sorted(known, key=lambda one: p_values[one] or 0.0)):
+        highest = max(highest, min(1.0, (len(known) - rank) * (p_values[place] or 0.0)))
         corrected[place] = highest
     return corrected
-
-
-def _resampled_shares(
-    count: int, num_resamples: int, generator: np.random.Generator
-) -> Float[np.ndarray, "resamples count"]:
-    return generator.multinomial(count, np.full(count, 1 / count), size=num_resamples) / count
 
 
 def _quantile(confidence: float) -> float:

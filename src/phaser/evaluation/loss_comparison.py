@@ -5,6 +5,7 @@ A pair is one (seed, task), as with success rates: the same demonstrations and t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,8 @@ from jaxtyping import Float
 from phaser.core.errors import BadInput
 from phaser.core.streams import Stream
 from phaser.evaluation.comparison import PairedDifference, smallest_gap
-from phaser.evaluation.intervals import Interval, bootstrap_mean, sign_flip_p
+from phaser.evaluation.intervals import Interval, sign_flip_p
+from phaser.evaluation.student import mean_interval
 
 Losses = Mapping[int, Mapping[str, float]]
 """Final held-out losses of one method: by seed, then by task."""
@@ -25,17 +27,18 @@ class LossEstimate:
     """The held-out loss of a method after the last task, over its seeds and tasks."""
 
     mean: float
-    interval: Interval
+    interval: Interval | None
+    """None where there is one loss alone, or none differs."""
     num_seeds: int
     num_tasks: int
 
 
-def estimate_loss(losses: Losses, stream: Stream) -> LossEstimate:
-    """Mean over tasks and seeds, with a bootstrap over both."""
+def estimate_loss(losses: Losses) -> LossEstimate:
+    """Mean over tasks and seeds, with an interval that allows for both."""
     table = _table(losses, sorted(losses))
     return LossEstimate(
         mean=float(table.mean()),
-        interval=bootstrap_mean(table, stream),
+        interval=mean_interval(table, bounds=(0.0, math.inf)),
         num_seeds=table.shape[0],
         num_tasks=table.shape[1],
     )
@@ -49,11 +52,12 @@ def paired_loss_difference(first: Losses, second: Losses, stream: Stream) -> Pai
     difference = _table(first, seeds) - _table(second, seeds)
     return PairedDifference(
         mean=float(difference.mean()),
-        interval=bootstrap_mean(difference, stream),
+        interval=mean_interval(difference),
         num_seeds=len(seeds),
         num_tasks=difference.shape[1],
-        p_value=sign_flip_p(difference.mean(axis=1), stream),
+        p_value=sign_flip_p(difference.mean(axis=1), stream) if len(seeds) > 1 else None,
         detectable=smallest_gap(difference.mean(axis=1)),
+        by_seed=dict(zip(seeds, difference.mean(axis=1).tolist(), strict=True)),
     )
 
 

@@ -8,12 +8,15 @@ needs a missing cell says which.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from jaxtyping import Int
 
 from phaser.core.errors import BadInput
 
@@ -39,6 +42,8 @@ EPISODES_SCHEMA = pa.schema(
 LATER_COLUMNS = {"retried": False, "milestones": ""}
 """What files that were written before these columns existed stand for."""
 
+Codes = Int[np.ndarray, "rows"]
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cell:
@@ -46,6 +51,8 @@ class Cell:
 
     successes: int
     env_seeds: tuple[int, ...]
+    solved: bytes | None = None
+    """One 0 or 1 per initial state, in their order; none where only the count is known."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.successes <= self.trials or not self.env_seeds:
@@ -95,20 +102,29 @@ class SuccessMatrix:
     @classmethod
     def from_episodes(cls, episodes: pa.Table, *, tasks: Sequence[str]) -> SuccessMatrix:
         """From the rows of `episodes.parquet` of one run."""
-        outcomes: dict[tuple[str, str], dict[int, bool]] = defaultdict(dict)
-        for row in checked_rows(with_later_columns(episodes), EPISODES_SCHEMA):
-            _check_position(row, tasks)
-            cell = outcomes[row["after_task"], row["task"]]
-            if row["env_seed"] in cell:
-                raise BadInput(
-                    f"episode of {row['task']!r} after {row['after_task']!r} with initial state "
-                    f"{row['env_seed']} appears twice; expected one row per episode"
-                )
-            cell[row["env_seed"]] = row["success"]
-        cells = {
-            key: Cell(successes=sum(cell.values()), env_seeds=tuple(sorted(cell)))
-            for key, cell in outcomes.items()
-        }
+        table = checked_table(with_later_columns(episodes), EPISODES_SCHEMA)
+        stages, stage_of = _coded(table, "after_task", "after_index")
+        names, task_of = _coded(table, "task", "task_index")
+        states = table.column("env_seed").to_numpy()
+        solved = table.column("success").to_numpy().astype(np.uint8)
+        order = np.lexsort((states, task_of, stage_of))
+        cell_of = (stage_of * max(len(names), 1) + task_of)[order]
+        states, solved = states[order], solved[order]
+        cells = {}
+        edges = np.flatnonzero(np.diff(cell_of, prepend=-1, append=-1))
+        for start, stop in pairwise(edges.tolist()):
+            after, task = (
+                stages[int(cell_of[start]) // len(names)],
+                names[int(cell_of[start]) % len(names)],
+            )
+            _check_position(after, task, tasks)
+            _check_distinct(after[0], task[0], states[start:stop])
+            outcomes = solved[start:stop]
+            cells[after[0], task[0]] = Cell(
+                successes=int(outcomes.sum()),
+                env_seeds=_shared(states[start:stop].tobytes()),
+                solved=outcomes.tobytes(),
+            )
         return cls(tasks=tuple(tasks), cells=cells)
 
     @property
@@ -149,6 +165,12 @@ def with_later_columns(episodes: pa.Table) -> pa.Table:
 
 def checked_rows(table: pa.Table, schema: pa.Schema) -> list[dict[str, Any]]:
     """The rows of a table as dictionaries, or an error that names the column that is wrong."""
+    rows: list[dict[str, Any]] = checked_table(table, schema).to_pylist()
+    return rows
+
+
+def checked_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The table in the schema's types, or an error that names the column that is wrong."""
     missing = [name for name in schema.names if name not in table.column_names]
     if missing:
         raise BadInput(f"columns {missing} are missing; found {table.column_names}")
@@ -159,18 +181,38 @@ def checked_rows(table: pa.Table, schema: pa.Schema) -> list[dict[str, Any]]:
         if pa.types.is_boolean(field.type) != pa.types.is_boolean(column.type):
             raise BadInput(f"column {field.name!r} is {column.type}; expected {field.type}")
     try:
-        rows: list[dict[str, Any]] = table.select(schema.names).cast(schema).to_pylist()
+        return table.select(schema.names).cast(schema)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise BadInput(f"a column has the wrong type: {error}; expected {schema}") from error
-    return rows
 
 
-def _check_position(row: Mapping[str, Any], tasks: Sequence[str]) -> None:
-    joint = row["after_task"] == JOINT_ROW and JOINT_ROW not in tasks
-    expected = {"task": row["task_index"], "after_task": row["after_index"]}
-    for column, index in expected.items():
-        name = tasks[-1] if joint and column == "after_task" else row[column]
-        if not 0 <= index < len(tasks) or tasks[index] != name:
+def _coded(table: pa.Table, *columns: str) -> tuple[list[tuple[str, int]], Codes]:
+    """The distinct (name, position) pairs of two columns, and which of them each row has."""
+    pairs = list(zip(*(table.column(name).to_pylist() for name in columns), strict=True))
+    known = {pair: code for code, pair in enumerate(dict.fromkeys(pairs))}
+    return list(known), np.array([known[pair] for pair in pairs], dtype=np.int64)
+
+
+@lru_cache(maxsize=256)
+def _shared(states: bytes) -> tuple[int, ...]:
+    """Initial states as a tuple; cells with the same ones share it."""
+    return tuple(np.frombuffer(states, dtype=np.int64).tolist())
+
+
+def _check_distinct(after: str, task: str, states: Codes) -> None:
+    twice = states[1:][states[1:] == states[:-1]]
+    if len(twice):
+        raise BadInput(
+            f"episode of {task!r} after {after!r} with initial state {twice[0]} appears twice; "
+            "expected one row per episode"
+        )
+
+
+def _check_position(after: tuple[str, int], task: tuple[str, int], tasks: Sequence[str]) -> None:
+    joint = after[0] == JOINT_ROW and JOINT_ROW not in tasks
+    for column, (name, index) in (("task", task), ("after_task", after)):
+        expected = tasks[-1] if joint and column == "after_task" else name
+        if not 0 <= index < len(tasks) or tasks[index] != expected:
             raise BadInput(
-                f"{column} {row[column]!r} at position {index}; the training order is {list(tasks)}"
+                f"{column} {name!r} at position {index}; the training order is {list(tasks)}"
             )

@@ -85,6 +85,15 @@ def rollouts(
     return [running.episodes[index] for index in range(len(jobs))], running.throughput()
 
 
+def solved_and_tried(episodes: Iterable[Episode]) -> dict[str, tuple[int, int]]:
+    """Solved and tried rollouts of each task."""
+    counts: dict[str, tuple[int, int]] = {}
+    for episode in episodes:
+        solved, tried = counts.get(episode.task, (0, 0))
+        counts[episode.task] = (solved + episode.success, tried + 1)
+    return counts
+
+
 @dataclass(kw_only=True, eq=False)
 class _Evaluation:
     """Which jobs wait, which run where, and what came of the others."""

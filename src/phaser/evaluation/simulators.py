@@ -137,6 +137,11 @@ class Simulators:
     ) -> None:
         self.close()
 
+    @property
+    def is_running(self) -> bool:
+        """True where a simulator process is there already."""
+        return bool(self._workers)
+
     def ready(self, most: int) -> list[Worker]:
         """Processes, no more than there is work for."""
         wanted = min(most, self.num_workers)

@@ -14,16 +14,18 @@ from pathlib import Path
 import torch
 
 from phaser.core.demonstration import Task
+from phaser.core.leases import leased
 from phaser.core.locks import exclusive
 from phaser.core.memory import Memory, PreparedTask
 from phaser.core.processes import is_first_process
 from phaser.core.sharding import check_launcher
 from phaser.core.streams import Streams
 from phaser.evaluation.matrix import JOINT_ROW
-from phaser.evaluation.rollouts import Episode
+from phaser.evaluation.rollouts import Episode, solved_and_tried
 from phaser.evaluation.simulators import Simulators
 from phaser.experiments.allocator import keep_freed_memory
-from phaser.experiments.events import Finished, Measured, Notify, Preparing, Stepped, ignore
+from phaser.experiments.event_log import EVENTS, logged
+from phaser.experiments.events import Finished, Measured, Notify, Prepared, Stepped, ignore, telling
 from phaser.experiments.filming import Filming
 from phaser.experiments.folder import CellFolder
 from phaser.experiments.kept_frames import KeptFrames, check_filled
@@ -74,12 +76,8 @@ class Cell:
         writes = self.accelerator.is_main_process
         self.folder = CellFolder(self.path, writes=writes)
         self.checkpoints = Checkpoints(self.path, writes=writes)
-        self.preparation = Preparation.of(
-            run.suite,
-            run.policy,
-            run.encoders,
-            chunk_length=self.policy.contract["chunk_length"],
-        )
+        length = self.policy.contract["chunk_length"]
+        self.preparation = Preparation.of(run.suite, run.policy, run.encoders, chunk_length=length)
         self.learner = PolicyLearner(
             policy=self.policy,
             frames=self.frames,
@@ -119,8 +117,8 @@ class Cell:
         first = self.accelerator.main_process_first()
         with self.checkpoints.spent.timed("prepare_s"), first:
             if task.name not in self.materials:
-                self.notify(Preparing(task=task.name))
-                made = self.preparation.material(task, self.run.segmenter_of(task.name))
+                told, segmenter = telling(self.notify, task.name), self.run.segmenter_of(task.name)
+                made = self.preparation.material(task, segmenter, told)
                 self.checkpoints.check_demonstrations(task.name, made.images_sha256)
                 self.materials[task.name] = made
                 self.measuring.heldout[task.name] = made.heldout
@@ -128,6 +126,7 @@ class Cell:
             self.frames.tasks[task.name] = made.train
             if self.run.suite.has_simulator:
                 self.checkpoints.note_horizon(task.name, self.run.suite.horizon(task))
+        self.notify(Prepared(task=task.name))
         return made.prepared
 
     def execute(self) -> None:
@@ -155,9 +154,8 @@ class Cell:
         self.checkpoints.remove_unneeded()
         self.checkpoints.check_contract(self.policy.contract)
         if learnt:
-            self.checkpoints.load_start(
-                self.folder.weights(len(learnt) - 1, learnt[-1]), self.policy
-            )
+            weights = self.folder.weights(len(learnt) - 1, learnt[-1])
+            self.checkpoints.load_start(weights, self.policy)
         return learnt
 
     def _finish_stored(self, stages: Sequence[str]) -> None:
@@ -221,12 +219,8 @@ class Cell:
         prepared = [self.prepare(task) for task in self.tasks]
         if self.checkpoints.position.task_index:
             return
-        nothing = NoDraw().for_task(
-            Memory(),
-            prepared[0],
-            self.streams.named("draw"),
-            PolicyProbe(learner=self.learner, task=prepared[0].task.name),
-        )
+        probe = PolicyProbe(learner=self.learner, task=prepared[0].task.name)
+        nothing = NoDraw().for_task(Memory(), prepared[0], self.streams.named("draw"), probe)
         loss = self.learner.learn_jointly(prepared, nothing).loss
         self.checkpoints.spent.note(**{STEPS: self.steps_made})
         self._save(0, JOINT_ROW)
@@ -273,10 +267,7 @@ class Cell:
         self.folder.write_steps(index, name, self.checkpoints.steps)
 
     def _report(self, after: str, index: int, loss: float, episodes: Sequence[Episode]) -> None:
-        counts: dict[str, tuple[int, int]] = {}
-        for episode in episodes:
-            solved, tried = counts.get(episode.task, (0, 0))
-            counts[episode.task] = (solved + episode.success, tried + 1)
+        counts = solved_and_tried(episodes)
         heldout = self.folder.heldout_losses(after)
         self.notify(Measured(task=after, index=index, loss=loss, counts=counts, heldout=heldout))
 
@@ -293,18 +284,24 @@ def run_cell(
     *,
     simulators: Simulators | None = None,
     traces: Traces | None = None,
+    wait_s: float = 0.0,
 ) -> None:
     """Run one cell to its end in this process, from wherever an earlier process left it.
 
     simulators: kept for several cells; without them the cell has one of its own.
     traces: what the cell leaves beside its results, such as clips of rollouts.
+    wait_s: how long to wait for another process that holds the folder, or held it when it was lost.
     """
     check_launcher(run.method.name, reads_gradient=run.method.reads_gradient)
     with ExitStack() as stack:
+        tell = notify
         if is_first_process():
-            stack.enter_context(exclusive(folder / ".lock", what="run folder"))
+            lock, lease = folder / ".lock", folder / ".lease"
+            stack.enter_context(exclusive(lock, what="run folder", wait_s=wait_s))
+            held = stack.enter_context(leased(lease, what="run folder", wait_s=wait_s))
+            tell = stack.enter_context(logged(folder / EVENTS, notify, held.require))
         kept = simulators or stack.enter_context(Simulators())
-        cell = Cell(run=run, path=folder, notify=notify, simulators=kept, traces=traces or Traces())
+        cell = Cell(run=run, path=folder, notify=tell, simulators=kept, traces=traces or Traces())
         cell.execute()
         cell.accelerator.wait_for_everyone()
         cell.accelerator.end_training()

@@ -83,6 +83,7 @@ def about(folder: Path) -> dict[str, Any]:
 def _deciding(run: Run) -> dict[str, Any]:
     """All settings on which the numbers depend."""
     settings = settings_of(run)
+    settings.pop("label", None)
     settings["fit"] = {k: v for k, v in settings["fit"].items() if k != "checkpoint_every_steps"}
     return settings
 

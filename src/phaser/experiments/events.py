@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+
+from phaser.core.errors import PhaserError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -11,6 +14,23 @@ class Preparing:
     """The demonstrations of a task are being read, encoded and cut."""
 
     task: str
+    doing: str = "reading"
+    share: float | None = None
+    """How much of it is done, where that is known."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prepared:
+    """The demonstrations of a task are read, encoded and cut."""
+
+    task: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Doing:
+    """Work begins that has no event of its own, such as starting simulators."""
+
+    what: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,9 +83,26 @@ class Failed:
     traceback: str = ""
 
 
-Event = Preparing | Stepped | RolledOut | Measured | Finished | Failed
+Event = Preparing | Prepared | Doing | Stepped | RolledOut | Measured | Finished | Failed
 Notify = Callable[[Event], None]
 
 
 def ignore(event: Event) -> None:
     """Nobody watches."""
+
+
+def telling(notify: Notify, task: str) -> Callable[[str, float | None], None]:
+    """Tells whoever watches what is being done to prepare a task, and how much of it is done."""
+
+    def told(doing: str, share: float | None) -> None:
+        notify(Preparing(task=task, doing=doing, share=share))
+
+    return told
+
+
+def failure_of(error: Exception) -> Failed:
+    """What a cell's error means for its user: a line to act on, or a bug with its traceback."""
+    if isinstance(error, PhaserError):
+        return Failed(message=str(error))
+    lines = "".join(traceback.format_exception(error))
+    return Failed(message=f"{type(error).__name__}: {error}", traceback=lines)

@@ -24,6 +24,7 @@ from phaser.core.policy import Policy
 from phaser.evaluation.matrix import EPISODES_SCHEMA, LATER_COLUMNS
 from phaser.evaluation.phase_losses import LOSSES_SCHEMA
 from phaser.evaluation.rollouts import Episode
+from phaser.experiments.circumstances import note_end, note_start
 from phaser.experiments.compatibility import about, require_same_libraries, require_same_settings
 from phaser.experiments.finished import DONE
 from phaser.experiments.provenance import command_of, commit
@@ -71,6 +72,8 @@ class CellFolder:
         }
         self._write_json("run.json", self._about)
         self._write_json("routing.json", self._routing)
+        if self._writes:
+            note_start(self.path)
 
     def go_on(self, run: Run, learnt: Sequence[str]) -> None:
         """Read back what was measured after these tasks; what came later is measured again."""
@@ -174,6 +177,8 @@ class CellFolder:
 
     def finish(self, seconds: Mapping[str, float]) -> None:
         self._write_json("timing.json", dict(seconds))
+        if self._writes:
+            note_end(self.path)
         self._write_json(DONE, {"name": self._about["name"]})
 
     def _write_table(self, name: str, rows: list[dict[str, Any]], schema: pa.Schema) -> None:

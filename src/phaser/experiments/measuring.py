@@ -16,7 +16,7 @@ from phaser.evaluation.messages import Job
 from phaser.evaluation.rollouts import Episode, Filmed, rollouts
 from phaser.evaluation.simulators import Simulators
 from phaser.evaluation.throughput import Throughput
-from phaser.experiments.events import Notify, RolledOut
+from phaser.experiments.events import Doing, Notify, RolledOut
 from phaser.experiments.filming import Filming
 from phaser.experiments.folder import CellFolder
 from phaser.experiments.resume import Checkpoints
@@ -51,6 +51,7 @@ class Measuring:
         self.filming.write(stage, index, episodes)
         names = [task.name for task in self.tasks]
         self.folder.add_episodes(stage, index, names, episodes)
+        self.notify(Doing(what="measuring held-out loss"))
         with self.checkpoints.spent.timed("probe_s"):
             self._losses(stage, index)
         return episodes
@@ -69,6 +70,7 @@ class Measuring:
         if not self.run.suite.has_simulator:
             return []
         spent, accelerator = self.checkpoints.spent, self.accelerator
+        self.notify(Doing(what=self._beginning()))
         jobs = self.filming.jobs(self._jobs(counts))
         with spent.timed("rollout_s"):
             # Episodes do not depend on one another, so processes share them.
@@ -85,6 +87,13 @@ class Measuring:
         spent.add("rollout_s", throughput.spent.processor_s)
         spent.note(**throughput.amounts)
         return from_all(accelerator, episodes)
+
+    def _beginning(self) -> str:
+        """What happens before the first rollout ends."""
+        if self.simulators.is_running:
+            return "trying what is learnt"
+        many = self.simulators.num_workers > 1
+        return f"starting {self.simulators.num_workers} simulator process{'es' if many else ''}"
 
     def _jobs(self, counts: Mapping[str, int]) -> list[Job]:
         horizons = self.checkpoints.position.horizons

@@ -7,10 +7,14 @@ being prepared elsewhere waits for it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context
+from multiprocessing.queues import SimpleQueue
+from threading import Thread
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +38,15 @@ DESCRIPTION = "summary"
 """The name under which one vector per frame is cached beside the front end's arrays."""
 READ_AT_ONCE = 512
 """Frames whose pixels are in memory at a time; a multiple of what encoders take at once."""
+RECORDING = 0.6
+"""The share of the time of recording and encoding a task that recording takes."""
+
+Told = Callable[[str, float | None], None]
+"""Called with what is being done, and how much of it is done where that is known."""
+
+
+def untold(doing: str, share: float | None) -> None:
+    """Nobody wants to know."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -62,11 +75,12 @@ class Preparation:
             chunk_length=chunk_length,
         )
 
-    def material(self, task: Task, segmenter: Segmenter) -> TaskMaterial:
+    def material(self, task: Task, segmenter: Segmenter, told: Told = untold) -> TaskMaterial:
         """Read, encode and cut one task's demonstrations."""
+        told("reading", None)
         demos = {split: self.suite.demos(task, split) for split in SPLITS}
         hashes = {split: self.suite.images_sha256(task, split) for split in SPLITS}
-        arrays = {split: self.features(demos[split], hashes[split]) for split in SPLITS}
+        arrays = {split: self.features(demos[split], hashes[split], told) for split in SPLITS}
         frames = {
             split: TaskFrames.of(
                 demos[split],
@@ -76,6 +90,7 @@ class Preparation:
             )
             for split in SPLITS
         }
+        told("finding phases of", None)
         # Held-out demonstrations are cut along with the others, so that their phases mean the same.
         cut = segmenter.segment([*demos["train"], *demos["heldout"]])
         train_cut, heldout_cut = cut[: len(demos["train"])], cut[len(demos["train"]) :]
@@ -105,12 +120,17 @@ class Preparation:
             images_sha256=hashes,
         )
 
-    def features(self, demos: Sequence[Demo], images_sha256: str) -> dict[str, np.ndarray]:
+    def features(
+        self, demos: Sequence[Demo], images_sha256: str, told: Told = untold
+    ) -> dict[str, np.ndarray]:
         """The arrays of the front end, and one vector per frame; computed once, then cached."""
         front_end, vision, cache = self.front_end, self.vision, self.suite.cache / "features"
         shared = front_end is not None and front_end.identity == vision.identity
 
         frames = sum(demo.num_frames for demo in demos)
+
+        def pixels() -> Iterator[dict[str, np.ndarray]]:
+            return _pixels(demos, lambda done: told("encoding", done / frames))
 
         def summary(maps: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
             return {DESCRIPTION: vision.describe(maps)}
@@ -119,7 +139,7 @@ class Preparation:
         if front_end is not None:
             found = cached_rows(
                 (front_end.identity, images_sha256),
-                lambda: map(front_end, _pixels(demos)),
+                lambda: map(front_end, pixels()),
                 num_rows=frames,
                 folder=cache,
                 derive=summary if shared else nothing,
@@ -127,7 +147,7 @@ class Preparation:
         if not shared:
             found = found | cached_rows(
                 (vision.identity, "described", images_sha256),
-                lambda: (summary(vision(pixels)) for pixels in _pixels(demos)),
+                lambda: (summary(vision(part)) for part in pixels()),
                 num_rows=frames,
                 folder=cache,
             )
@@ -163,29 +183,86 @@ def prefetch(
     tasks: Sequence[Task],
     ready: Callable[[Task], None],
     *,
+    told: Callable[[str, str, float | None], None] = lambda task, doing, share: None,
     num_workers: int = 2,
 ) -> None:
-    """Record and encode tasks in parallel processes; `ready` is called as each one is done."""
-    with ProcessPoolExecutor(num_workers, mp_context=get_context("spawn")) as pool:
+    """Record and encode tasks in parallel processes.
+
+    ready: called as each task is done.
+    told: called with a task's name, what is being done with it, and how much of it is done.
+    """
+    context = get_context("spawn")
+    news: SimpleQueue[tuple[str, str, float | None] | None] = context.SimpleQueue()
+
+    def listen() -> None:
+        while (one := news.get()) is not None:
+            told(*one)
+
+    listener = Thread(target=listen, daemon=True)
+    listener.start()
+    with ProcessPoolExecutor(
+        num_workers, mp_context=context, initializer=_remember, initargs=(news,)
+    ) as pool:
         jobs = {pool.submit(_prepare_task, suite, policy, encoders, task): task for task in tasks}
         for job in as_completed(jobs):
             job.result()
             ready(jobs[job])
+    news.put(None)
+    listener.join()
+
+
+_news: list[SimpleQueue[Any]] = []
+"""Where a recording process tells how far it is."""
+
+
+def _remember(news: SimpleQueue[Any]) -> None:
+    _news.append(news)
 
 
 def _prepare_task(suite: Suite, policy: PolicySettings, encoders: Encoders, task: Task) -> None:
-    """Record and encode one task; no policy is built for it."""
+    (news,) = _news
+
+    def tell(doing: str, share: float | None) -> None:
+        news.put((task.name, doing, share))
+
+    prepare_task(suite, policy, encoders, task, tell)
+
+
+def prepare_task(
+    suite: Suite,
+    policy: PolicySettings,
+    encoders: Encoders,
+    task: Task,
+    tell: Callable[[str, float | None], None] = lambda doing, share: None,
+) -> None:
+    """Record and encode one task; no policy is built for it.
+
+    tell: called with what is being done and how much of it is done.
+    """
     import torch
 
     torch.set_num_threads(1)
+    total, recorded = suite.demos_to_record(task), itertools.count(1)
+    tell("recording", None)
+    suite.ensure_recorded(
+        task, lambda: tell("recording", total and RECORDING * min(1, next(recorded) / total))
+    )
     preparation = Preparation.of(suite, policy, encoders, chunk_length=1)
-    for split in SPLITS:
-        preparation.features(suite.demos(task, split), suite.images_sha256(task, split))
+    for place, split in enumerate(SPLITS):
+        # The held-out demonstrations are few and come last.
+        low, high = ((RECORDING, 0.96), (0.96, 1.0))[place]
+
+        def part(doing: str, share: float | None, low: float = low, high: float = high) -> None:
+            tell(doing, share and low + (high - low) * share)
+
+        preparation.features(suite.demos(task, split), suite.images_sha256(task, split), part)
 
 
-def _pixels(demos: Sequence[Demo]) -> Iterator[dict[str, np.ndarray]]:
+def _pixels(demos: Sequence[Demo], done: Callable[[int], None]) -> Iterator[dict[str, np.ndarray]]:
     """All frames in order, some at a time: of a long demonstration not all pixels fit in memory."""
+    count = 0
     for demo in demos:
         for start in range(0, demo.num_frames, READ_AT_ONCE):
             frames = range(start, min(start + READ_AT_ONCE, demo.num_frames))
             yield {name: images.read(frames) for name, images in demo.cameras.items()}
+            done(count := count + len(frames))

@@ -40,6 +40,19 @@ def _metaworld_quick() -> Run:
     return replace(start, evaluation=Evaluation(earlier_rollouts=2))
 
 
+def _metaworld_first() -> Run:
+    """Two scenes: what was opened is closed, so that the second half undoes the first."""
+    from phaser.experiments.run import Evaluation, Run
+    from phaser.suites.metaworld.suite import MetaWorld
+
+    tasks = ("drawer-open", "door-open", "drawer-close", "door-close")
+    return Run(
+        preset="metaworld-first",
+        suite=MetaWorld(task_list=tasks),
+        evaluation=Evaluation(earlier_rollouts=2),
+    )
+
+
 def _metaworld_alt() -> Run:
     return _metaworld("metaworld-alt")
 
@@ -105,6 +118,10 @@ _OWN = {
     "metaworld-quick": Preset(
         summary="ten Meta-World tasks, watched while they are forgotten: what `phaser demo` runs",
         make=_metaworld_quick,
+    ),
+    "metaworld-first": Preset(
+        summary="four Meta-World tasks in two scenes: what `phaser demo --quick` runs",
+        make=_metaworld_first,
     ),
     "metaworld-10": Preset(
         summary="the same ten tasks, evaluated when learnt and at the end: for grids",

@@ -47,7 +47,7 @@ def command_of(run: Run) -> str:
     if run.budget is not None:
         # The floor has no flag of that group, so it counts as a setting that differs.
         start = start.with_budget(replace(run.budget, floor=Budget().floor))
-    before, after = _leaves(_asked(start)), _leaves(_asked(run))
+    before, after = leaves(_asked(start)), leaves(_asked(run))
     changed = {path: after[path] for path in after if before.get(path, ...) != after[path]}
     if any(path.rpartition(".")[2] == KIND for path in changed):
         return shlex.join([*words, "--from", "run.json"])
@@ -56,19 +56,20 @@ def command_of(run: Run) -> str:
 
 def _asked(run: Run) -> dict[str, Any]:
     """The settings without what the suite found out by itself, which no flag can say."""
-    settings = settings_of(run)
+    settings = settings_of(replace(run, label=""))
     for one in fields(run.suite):  # type: ignore[arg-type]
         if DERIVED.items() <= one.metadata.items():
             settings["suite"].pop(one.name)
     return settings
 
 
-def _leaves(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    leaves: dict[str, Any] = {}
+def leaves(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Settings by their paths, such as `fit.steps_per_task`."""
+    found: dict[str, Any] = {}
     for name, value in settings.items():
         inner = isinstance(value, Mapping)
-        leaves |= _leaves(value, f"{prefix}{name}.") if inner else {f"{prefix}{name}": value}
-    return leaves
+        found |= leaves(value, f"{prefix}{name}.") if inner else {f"{prefix}{name}": value}
+    return found
 
 
 def _flag(path: str, value: Any) -> list[str]:

@@ -26,6 +26,7 @@ from phaser.memory.codecs import ImageCodec
 from phaser.methods.method import Method
 from phaser.methods.table import METHODS
 from phaser.phases.annotated import Annotated, Annotation, annotations_of
+from phaser.phases.in_datasets import IN_DATASET, annotation_of
 from phaser.training.fit import Fit
 
 
@@ -103,6 +104,8 @@ class Run:
     evaluation: Evaluation = field(default_factory=Evaluation)
     storage: Storage = field(default_factory=Storage)
     seed: int = 0
+    label: str = ""
+    """Tells cells of a grid apart that differ in other settings; part of the name only."""
 
     def __post_init__(self) -> None:
         check_ranges(self, seed=COUNT_OR_ZERO)
@@ -134,8 +137,15 @@ class Run:
         return replace(self, budget=budget if self.method.keep.keeps_frames else None)
 
     def with_phases(self, source: Path | str) -> Run:
-        """Phases of a shipped annotation or a stage_info.json, which must know every task."""
-        return replace(self, phases=annotations_of(source, self.suite.tasks()))
+        """Phases of a shipped annotation or a stage_info.json, which must know every task, or
+        those that the datasets carry themselves ("dataset")."""
+        tasks = self.suite.tasks()
+        if source == IN_DATASET:
+            recorded = self.suite.recorded_phases
+            return replace(
+                self, phases=tuple(annotation_of(one.name, recorded(one)) for one in tasks)
+            )
+        return replace(self, phases=annotations_of(source, tasks))
 
     def segmenter_of(self, task: str) -> Segmenter:
         """What cuts the demonstrations of a task: its annotation, else the method's segmenter."""
@@ -163,13 +173,16 @@ class Run:
         order = "".join(c if c.isalnum() else "-" for c in self.suite.order).strip("-")
         size = self.budget.slug if self.budget else "0"
         codec = "" if self.storage.codec == Storage().codec else f"-{self.storage.codec}"
-        return f"{self.method_name}-b{size}{codec.replace(':', '')}-{order}-s{self.seed}"
+        name = f"{self.method_name}-b{size}{codec.replace(':', '')}-{order}-s{self.seed}"
+        return f"{name}-{self.label}" if self.label else name
 
 
 def settings_of(run: Run) -> dict[str, Any]:
-    """The run as JSON, without the folder of this machine's cache."""
+    """The run as JSON, without the folder of this machine's cache and without an empty label."""
     settings: dict[str, Any] = converter().unstructure(run)
     settings["suite"].pop("cache", None)
+    if not run.label:
+        settings.pop("label")
     return settings
 
 

@@ -58,3 +58,12 @@ def _from_json(made: cattrs.Converter, table: Table[Any]) -> Callable[[Any, Any]
         return made.structure(fields, table.require(value[KIND]))
 
     return from_json
+
+
+def layered(below: Any, above: Any) -> Any:
+    """The upper value, with what it leaves out from the lower; another rule replaces it whole."""
+    if not isinstance(below, dict) or not isinstance(above, dict):
+        return above
+    if above.get(KIND, below.get(KIND)) != below.get(KIND):
+        return above
+    return below | {name: layered(below.get(name), value) for name, value in above.items()}

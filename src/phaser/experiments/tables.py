@@ -92,6 +92,7 @@ POLICIES: Table[type[PolicySettings]] = Table(
         "openvla-oft": "phaser.policies.openvla_oft.settings:OpenVlaOft",
         "qwen-gr00t": "phaser.policies.qwen_gr00t.settings:QwenGr00t",
         "qwen-oft": "phaser.policies.qwen_oft.settings:QwenOft",
+        "lerobot": "phaser.policies.lerobot.settings:LeRobot",
     },
 )
 SUITES: Table[type[Suite]] = Table(

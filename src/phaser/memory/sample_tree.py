@@ -1,7 +1,8 @@
 """A sample as structure and leaves: the structure is the same for all frames of a task.
 
 Dicts, tuples, and lists that hold arrays, images or bytes are structure. Numbers, text, None and
-lists of them are leaves of their own, so that they may vary in length from frame to frame.
+lists of them, or of dicts of them, are leaves of their own, so that they may vary in length from
+frame to frame, as LeRobot's language annotations do.
 """
 
 from __future__ import annotations
@@ -141,8 +142,12 @@ def _split(value: Any, leaves: list[Leaf], like: Node, *, path: str, depth: int)
 
 
 def _plain(value: Any, depth: int) -> bool:
+    """JSON gives it back as it was: no tuples, no keys but text."""
     if type(value) is list:
         return depth <= MAX_DEPTH and all(_plain(one, depth + 1) for one in value)
+    if type(value) is dict:
+        inside = depth <= MAX_DEPTH and all(type(key) is str for key in value)
+        return inside and all(_plain(one, depth + 1) for one in value.values())
     return type(value) in _PLAIN
 
 

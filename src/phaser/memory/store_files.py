@@ -23,6 +23,8 @@ FOLDERS = (TASKS, INDEX, STATE)
 LOCK, READING = ".lock", ".reading"
 """Held by the one who writes, and shared by tasks that rehearse: files that give way to new tasks
 stay as long as somebody may draw from them."""
+STREAM = "lerobot"
+"""Where `phaser lerobot-train` keeps statistics and losses, with the memory they belong to."""
 CERTIFICATE_V1 = "budget.json"
 """Version 1 wrote the certificate beside the manifest; now it is computed from it."""
 _BLOCK = 1 << 20
@@ -90,7 +92,7 @@ def check_empty(folder: Path) -> None:
             "copy that was cut off? Restore the manifest, or rebuild it from the shards: "
             f"phaser memory repair {folder}"
         )
-    ours = {*FOLDERS, CERTIFICATE_V1, LOCK, READING}
+    ours = {*FOLDERS, CERTIFICATE_V1, LOCK, READING, STREAM}
     for entry in sorted(folder.iterdir()):
         if entry.name not in ours and not _TEMPORARY.fullmatch(entry.name):
             raise BadInput(

@@ -36,7 +36,9 @@ class Dark(PenaltyRule):
     """
 
     weight: float = 1.0
+    """Weight of the distance to the stored actions."""
     label_weight: float = 0.0
+    """Weight of a rehearsed frame's own loss; above 0 this is DER++."""
 
     def __post_init__(self) -> None:
         check_ranges(self, weight=AMOUNT, label_weight=AMOUNT)

@@ -31,6 +31,7 @@ class Distil(PenaltyRule):
     """
 
     weight: float = 1.0
+    """Weight of the distance between the features of the teacher and of the policy."""
 
     def __post_init__(self) -> None:
         check_ranges(self, weight=AMOUNT)

@@ -31,6 +31,7 @@ class Elastic(PenaltyRule):
     """
 
     strength: float = 1000.0
+    """How firmly weights that earlier tasks need are held."""
     decay: float = 1.0
     """How much of the earlier tasks' F stays when a task is added."""
     num_frames: int = 200

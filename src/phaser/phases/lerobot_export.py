@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,9 @@ from phaser.phases.lerobot_phases import (
     SUBTASKS_TABLE,
 )
 
-Form = Literal["subtasks", "language"]
+Form = Literal["subtasks", "language", "both"]
+"""Columns to write: `subtask_index`, which LeRobot 0.4 to 0.6 open and 0.4 shows as `subtask`;
+`language_persistent`, which only 0.6 opens; or both, for 0.6."""
 _EVENTS_COLUMN = "language_events"
 # LeRobot stores tool calls as Arrow's JSON where Arrow has it, else as text.
 _JSON = pa.json_() if hasattr(pa, "json_") else pa.string()
@@ -52,9 +54,19 @@ def write_phases(
     source: str,
     form: Form = "subtasks",
 ) -> None:
-    """A copy of the dataset in the new folder `out`, with the phases of every episode."""
-    if form not in ("subtasks", "language"):
-        raise BadInput(f"form {form!r}; expected 'subtasks' or 'language'")
+    """Copy a dataset into the new folder `out`, with the phases of every episode in it.
+
+    The copy appears whole or not at all, and the dataset itself is never touched.
+
+    Args:
+        root: the folder of the LeRobot dataset.
+        out: a folder that does not exist yet.
+        phases: by an episode's number its phases; every episode needs them.
+        source: who found the phases, for our own table (`meta/phaser_phases.parquet`).
+        form: the columns by which LeRobot finds them.
+    """
+    if form not in get_args(Form):
+        raise BadInput(f"form {form!r}; expected 'subtasks', 'language' or 'both'")
     if out.exists():
         raise BadInput(f"{out} exists already; choose a new folder")
     dataset = open_dataset(root)
@@ -108,7 +120,7 @@ def _write(
     info = read_json(draft / "meta/info.json")
     info["features"] |= _features(form)
     write_json(draft / "meta/info.json", info)
-    if form == "subtasks":
+    if form != "language":
         pq.write_table(_subtasks_table(labels), draft / SUBTASKS_TABLE)
     pq.write_table(_own_table(phases, source), draft / OWN_TABLE)
 
@@ -139,16 +151,18 @@ class _Columns:
     def of_rows(self, start: int, stop: int) -> dict[str, pa.Array]:
         if stop > len(self.episode) or (self.episode[start:stop] < 0).any():
             raise BrokenFile("a data file has rows that belong to no episode; restore the dataset")
+        subtasks = {SUBTASK_COLUMN: pa.array(self.subtask[start:stop])}
         if self.form == "subtasks":
-            return {SUBTASK_COLUMN: pa.array(self.subtask[start:stop])}
+            return subtasks
         found = [self.segmentations[position] for position in self.episode[start:stop]]
         persistent = [(one.label, one.start / self.fps) for part in found for one in part.phases]
         offsets = np.cumsum([0, *(len(part.phases) for part in found)])
         no_events = np.zeros(len(found) + 1, np.int32)
-        return {
+        language = {
             LANGUAGE_COLUMN: _lists(offsets, persistent, _PERSISTENT_ROW),
             _EVENTS_COLUMN: _lists(no_events, [], _EVENT_ROW),
         }
+        return language if self.form == "language" else subtasks | language
 
 
 def _lists(offsets: np.ndarray, rows: Sequence[tuple[str, float]], kind: pa.StructType) -> pa.Array:
@@ -196,10 +210,13 @@ def _metadata(schema: pa.Schema, form: Form) -> dict[bytes, bytes]:
 
 
 def _features(form: Form) -> dict[str, Any]:
-    if form == "subtasks":
-        return {SUBTASK_COLUMN: {"dtype": "int64", "shape": [1], "names": None}}
-    language = {"dtype": "language", "shape": [1], "names": None}
-    return {LANGUAGE_COLUMN: language, _EVENTS_COLUMN: language}
+    found: dict[str, Any] = {}
+    if form != "language":
+        found[SUBTASK_COLUMN] = {"dtype": "int64", "shape": [1], "names": None}
+    if form != "subtasks":
+        language = {"dtype": "language", "shape": [1], "names": None}
+        found |= {LANGUAGE_COLUMN: language, _EVENTS_COLUMN: language}
+    return found
 
 
 def _subtasks_table(labels: Sequence[str]) -> pa.Table:

@@ -1,9 +1,10 @@
-"""Phases in and out of LeRobot datasets, in the three forms in which they are found.
+"""Phases in and out of LeRobot datasets, in the four forms in which they are found.
 
 `meta/phaser_phases.parquet`, our own table (episode, phase, start, end, label, source);
-`meta/subtasks.parquet` with a `subtask_index` in every frame (LeRobot 0.4 and 0.5); and rows of
-style "subtask" in the column `language_persistent`, the same list in every frame of an episode
-(LeRobot 0.6). Writing makes a new dataset beside the old one, which is never touched.
+`meta/subtasks.parquet` with a `subtask_index` in every frame (LeRobot 0.4 and 0.5); rows of style
+"subtask" in the column `language_persistent`, the same list in every frame of an episode (LeRobot
+0.6); and the columns of `meta/episodes` that SARM's annotation adds (`sarm`). Writing makes a new
+dataset beside the old one, which is never touched.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from phaser.core.segmentation import Segmentation
 from phaser.demos.lerobot import Dataset, open_dataset
 from phaser.demos.lerobot_layout import inside
 from phaser.demos.parquet_rows import EpisodeRows, read_rows
+from phaser.phases.sarm import sarm_phases
 
 OWN_TABLE = "meta/phaser_phases.parquet"
 SUBTASKS_TABLE = "meta/subtasks.parquet"
@@ -33,7 +35,10 @@ _MAX_TABLE_ROWS = 10_000_000
 
 
 def read_phases(root: Path) -> dict[int, Segmentation]:
-    """The phases of every episode, by its number; our own table wins, then the newer form."""
+    """The phases of every episode, by its number; our own table wins, then the newer form.
+
+    SARM's annotation may leave out episodes; the others have all.
+    """
     dataset = open_dataset(root)
     if inside(root, OWN_TABLE).exists():
         return _from_own_table(dataset)
@@ -43,9 +48,12 @@ def read_phases(root: Path) -> dict[int, Segmentation]:
     if SUBTASK_COLUMN in columns:
         labels = _subtask_labels(root)
         return {one.index: _from_subtasks(one, labels) for one in dataset.episodes}
+    if found := sarm_phases(dataset):
+        return found
     raise BrokenFile(
         f"{root} holds no phases; expected {OWN_TABLE}, a column {LANGUAGE_COLUMN!r} or "
-        f"{SUBTASK_COLUMN!r}"
+        f"{SUBTASK_COLUMN!r}, or SARM's columns in meta/episodes; phaser segment --to-lerobot "
+        "writes them"
     )
 
 

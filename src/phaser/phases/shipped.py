@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-from phaser.core.errors import UnknownName
+from phaser.core.errors import BadInput, UnknownName
 from phaser.phases.stage_info import TaskStages, read_stage_info
 
 SHIPPED = {"libero-goal": "libero_goal.json"}
@@ -22,6 +22,11 @@ def read_stages(name_or_path: str) -> dict[str, TaskStages]:
         with resources.as_file(content) as path:
             return read_stage_info(path)
     path = Path(name_or_path)
+    if path.is_dir():
+        raise BadInput(
+            f"{path} is a folder; expected a stage_info.json, which this writes: "
+            f"phaser segment {path} --out stage_info.json"
+        )
     if not path.exists() and path.suffix != ".json":
         raise UnknownName("annotation or file", name_or_path, SHIPPED)
     return read_stage_info(path)

@@ -66,7 +66,7 @@ def scaled_motion(demo: Demo, rules: SignalRules) -> Float[np.ndarray, "frames m
 
 def closing(demo: Demo, rules: SignalRules) -> Float[np.ndarray, "frames"]:
     """Change of the gripper command since the step before, in units of its range; + closes."""
-    return rules.closing_sign * _gripper_change(demo)
+    return _closing_sign(demo, rules) * _gripper_change(demo)
 
 
 def commanded_motion(demo: Demo) -> Float[np.ndarray, "frames motion"]:
@@ -156,9 +156,14 @@ def _motion_scale(
 
 def gripper_levels(demo: Demo, rules: SignalRules) -> Float[np.ndarray, "frames grippers"]:
     """Each gripper command as a share of its range, 1 closed; one that never changes is 0."""
-    gripper = rules.closing_sign * _tame(demo.actions[:, list(demo.layout.gripper)])
+    gripper = _closing_sign(demo, rules) * _tame(demo.actions[:, list(demo.layout.gripper)])
     reach = np.ptp(gripper, axis=0)
     return np.asarray((gripper - gripper.min(axis=0)) / np.where(reach > _TINY, reach, np.inf))
+
+
+def _closing_sign(demo: Demo, rules: SignalRules) -> int:
+    """-1 where a falling command closes, whoever says so: the layout, or the rules."""
+    return -1 if demo.layout.gripper_closes == "falling" else rules.closing_sign
 
 
 def _gripper_change(demo: Demo) -> Float[np.ndarray, "frames"]:

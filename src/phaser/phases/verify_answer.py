@@ -12,7 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -57,6 +57,16 @@ class Boundary:
     origin: Literal["accepted", "relocated", "inserted"]
     evidence: frozenset[str]
     reason: str
+    candidate: int | None = None
+    """The step of the candidate that the model judged; None for an inserted boundary."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rejection:
+    """A candidate at which no phase begins, as the model sees it."""
+
+    step: int
+    reason: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,6 +76,7 @@ class Verdict:
     names: tuple[str, ...]
     boundaries: tuple[Boundary, ...]
     num_rejected: int
+    rejections: tuple[Rejection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +110,12 @@ def check_answer(
     if check.found:
         return Violations(tuple(check.found[:_MAX_VIOLATIONS]))
     num_rejected = len(candidates) - sum(one.origin != "inserted" for one in kept)
-    return Verdict(names=tuple(names), boundaries=tuple(kept), num_rejected=num_rejected)
+    return Verdict(
+        names=tuple(names),
+        boundaries=tuple(kept),
+        num_rejected=num_rejected,
+        rejections=tuple(check.rejected),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +123,7 @@ class _Check:
     num_frames: int
     rules: AnswerRules
     found: list[str]
+    rejected: list[Rejection] = field(default_factory=list)
 
     def fields(self, entry: Any, kinds: dict[str, type], where: str) -> dict[str, Any] | None:
         """The entry, when it is an object with exactly these fields."""
@@ -156,11 +173,20 @@ class _Check:
             return []
         else:
             step = new
+        reason = _one_line(entry["reason"])
         if action == "reject":
+            self.rejected.append(Rejection(step=step, reason=reason))
             return []
         origin: Literal["accepted", "relocated"] = "accepted" if action == "accept" else "relocated"
-        reason = _one_line(entry["reason"])
-        return [Boundary(step=step, origin=origin, evidence=candidate.evidence, reason=reason)]
+        return [
+            Boundary(
+                step=step,
+                origin=origin,
+                evidence=candidate.evidence,
+                reason=reason,
+                candidate=candidate.step,
+            )
+        ]
 
     def inserted(self, entries: list[Any]) -> list[Boundary]:
         limit = self.rules.max_inserted

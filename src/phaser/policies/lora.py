@@ -27,7 +27,9 @@ class Lora:
     """Settings of the adapters. Without dropout: all random numbers of a loss are its row's."""
 
     rank: int = 32
+    """Rank of the trained matrices."""
     alpha: int = 16
+    """What the matrices add is multiplied by alpha / rank."""
 
     def __post_init__(self) -> None:
         check_ranges(self, rank=COUNT, alpha=COUNT)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,12 @@ from phaser.core.errors import BadInput
 from phaser.core.ports import Segmenter
 from phaser.memory.budget import Budget
 from phaser.memory.codecs import ImageCodec
-from phaser.memory.stored_task import MAX_NAME, check_texts
+from phaser.memory.stored_task import MAX_NAME, MAX_TEXT, check_texts
 from phaser.methods.method import Method
+from phaser.replay.nested_datasets import innermost
+
+VECTORS = ("action", "observation.state")
+"""Columns of a LeRobot dataset whose numbers have names."""
 
 
 def slug(instruction: str) -> str:
@@ -59,13 +65,38 @@ def source_of(
 ) -> dict[str, str]:
     """What may differ from one task of a memory to the next."""
     return {
-        "dataset": str(getattr(samples, "repo_id", None) or type(samples).__name__),
+        "dataset": _dataset_name(samples),
         "method": method.name,
         "budget": str(budget),
         "codec": str(codec),
         "seed": str(seed),
         "phases": _described(phases),
+        **_robot(samples),
     }
+
+
+def _robot(samples: Any) -> dict[str, str]:
+    """Robot, rate and names of a LeRobot dataset, which an export of the memory carries on."""
+    meta = getattr(next(innermost(samples)), "meta", None)
+    features, robot, fps = (getattr(meta, name, None) for name in ("features", "robot_type", "fps"))
+    if not isinstance(features, Mapping) or fps is None:
+        return {}
+    names = {name: _flat(features[name].get("names")) for name in VECTORS if name in features}
+    text = json.dumps({name: found for name, found in names.items() if found})
+    found = {"robot_type": str(robot or "unknown")[:MAX_TEXT], "fps": f"{fps:g}"}
+    return found | ({"names": text} if len(text) <= MAX_TEXT else {})
+
+
+def _flat(names: Any) -> list[str]:
+    """Names as one list; older datasets wrap it: {"motors": […]}."""
+    if isinstance(names, Mapping) and len(names) == 1:
+        names = next(iter(names.values()))
+    return [str(name) for name in names] if isinstance(names, list | tuple) else []
+
+
+def _dataset_name(samples: Any) -> str:
+    names = [str(getattr(one, "repo_id", None) or type(one).__name__) for one in innermost(samples)]
+    return ", ".join(dict.fromkeys(names))[:MAX_TEXT]
 
 
 def _fields(rule: Any) -> dict[str, Any]:

@@ -43,10 +43,14 @@ class Columns:
 def read_columns(dataset: Any, names: Sequence[Key]) -> dict[Key, np.ndarray]:
     """The named columns of all rows, in the dataset's order.
 
-    From the dataset's own `column(name)` (a KeyError means that it has no such column), else from
-    the table behind a LeRobotDataset, else from the samples, one after the other.
+    From each of several joined datasets, else from the dataset's own `column(name)` (a KeyError
+    means that it has no such column), else from the table behind a LeRobotDataset, else from the
+    samples, one after the other.
     """
-    found = _own_columns(dataset, names)
+    if hasattr(dataset, "all_columns"):
+        found: dict[Key, np.ndarray] = dataset.all_columns(names)
+    else:
+        found = _own_columns(dataset, names)
     rest = [name for name in names if name not in found]
     table = getattr(dataset, "hf_dataset", None)
     if rest and table is not None:
@@ -61,6 +65,15 @@ def read_columns(dataset: Any, names: Sequence[Key]) -> dict[Key, np.ndarray]:
                 "expected one row per sample"
             )
     return found
+
+
+def cheap_column(dataset: Any, name: Key) -> np.ndarray:
+    """One column of all rows without reading a sample; a KeyError where that cannot be."""
+    found = _own_columns(dataset, [name])
+    table = getattr(dataset, "hf_dataset", None)
+    if name not in found and table is not None and name in table.column_names:
+        found |= _table_columns(table, [name])
+    return found[name]
 
 
 def entry(sample: Any, name: Key, *, row: int) -> Any:

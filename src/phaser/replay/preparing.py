@@ -12,17 +12,19 @@ from jaxtyping import Float
 
 from phaser.core.demonstration import FrameRef, Task
 from phaser.core.errors import BadInput
+from phaser.core.extras import libraries_for
 from phaser.core.memory import Memory, PreparedTask
 from phaser.core.ports import Segmenter, VirtualStep
-from phaser.memory.store import Store
+from phaser.core.segmentation import Segmentation
 from phaser.methods.method import Method
 from phaser.phases.annotated import Annotated, annotations_of
+from phaser.phases.in_datasets import IN_DATASET, annotation_of
 from phaser.replay.columns import Columns
 from phaser.replay.encoding import Encoders, check_comparable, without_encoders
 from phaser.replay.loop_policy import LoopPolicy
 from phaser.replay.penalised import PenalisedTask
 from phaser.replay.recording import Recording
-from phaser.replay.samples import user_form
+from phaser.replay.stored_samples import StoredSamples
 
 SampleProbe = Callable[[list[Any]], Sequence[float] | Float[np.ndarray, "count"]]
 """Losses of a list of samples under the policy as it is, one number each."""
@@ -30,14 +32,38 @@ SampleProbe = Callable[[list[Any]], Sequence[float] | Float[np.ndarray, "count"]
 PROBE_BATCH = 64
 
 
-def segmenter_for(phases: Segmenter | Path | str | None, task: Task, method: Method) -> Segmenter:
-    """The given segmenter, the task's annotation in a file, or the method's own segmenter."""
+def segmenter_for(
+    phases: Segmenter | Path | str | None,
+    task: Task,
+    method: Method,
+    recording: Recording | None = None,
+) -> Segmenter:
+    """The given segmenter, the task's annotation in a file or in the dataset, or the method's own
+    segmenter."""
     if phases is None:
         return method.segmenter
     if not isinstance(phases, Path | str):
         return phases
-    (annotation,) = annotations_of(phases, [task])
+    if phases == IN_DATASET:
+        annotation = annotation_of(task.name, _phases_of(recording, task))
+    else:
+        (annotation,) = annotations_of(phases, [task])
     return Annotated(annotation=annotation, segmenter=method.segmenter)
+
+
+def _phases_of(recording: Recording | None, task: Task) -> dict[int, Segmentation]:
+    """The phases that the dataset of a recording carries, of the recording's episodes."""
+    root = getattr(recording.samples, "root", None) if recording else None
+    if recording is None or root is None:
+        kind = type(recording.samples).__name__ if recording else "list of demonstrations"
+        raise BadInput(
+            f"phases='dataset' reads them from the folder of a LeRobot dataset, but {task.name!r} "
+            f"is a {kind} without a root; give a stage_info.json or a segmenter"
+        )
+    with libraries_for("phases in a dataset"):
+        from phaser.phases.lerobot_phases import read_phases
+    found = read_phases(Path(root))
+    return {demo.index: found[demo.index] for demo in recording.demos if demo.index in found}
 
 
 def prepare(
@@ -81,7 +107,7 @@ def check_probe(method: Method, probe: SampleProbe | None, policy: LoopPolicy | 
 class StoredFrameProbe:
     """The user's probe of samples as one of stored frames (`core.ports.Probe`)."""
 
-    store: Store
+    stored: StoredSamples
     losses: SampleProbe | None
     penalised: PenalisedTask | None = None
     """The policy, where it was given."""
@@ -96,8 +122,7 @@ class StoredFrameProbe:
             raise BadInput("there is no policy to ask; pass Replay(…, probe=losses)")
         parts = []
         for start in range(0, len(refs), PROBE_BATCH):
-            stored = self.store.read(refs[start : start + PROBE_BATCH])
-            samples = [user_form(one) for one in stored]
+            samples = self.stored.read(refs[start : start + PROBE_BATCH])
             parts.append(np.asarray(self.losses(samples), dtype=np.float64))
         return np.concatenate(parts) if parts else np.zeros(0)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,11 @@ from jaxtyping import Float, Int
 
 from phaser.core.demonstration import ActionLayout, Demo, FrameRef
 from phaser.core.errors import BadInput
-from phaser.demos.layouts import LAYOUTS, check_layout, layout_named
-from phaser.demos.lerobot_layout import read_sidecar
 from phaser.replay.columns import Columns, read_columns
 from phaser.replay.demo_samples import DemoSamples
+from phaser.replay.image_transforms import without_image_transforms
+from phaser.replay.nested_datasets import rows_of
+from phaser.replay.user_layouts import layout_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -24,6 +24,7 @@ class Recording:
 
     demos: tuple[Demo, ...]
     samples: Any
+    """The dataset as it is read here: without image transforms, with its columns."""
     rows: Mapping[int, Int[np.ndarray, "frames"]]
     """For every episode the rows of its frames in the dataset."""
 
@@ -39,11 +40,14 @@ def read_recording(
     demos: Any, *, task: str, columns: Columns, layout: ActionLayout | str | None
 ) -> Recording:
     """Episodes, frames and actions of a map-style dataset, or of demonstrations of our own."""
-    samples = _samples(demos, task)
+    given = samples_of(demos, task)
+    samples = rows_of(without_image_transforms(given), episode=columns.episode)
     names = [columns.episode, columns.frame, columns.action]
     found = read_columns(samples, names if columns.state is None else [*names, columns.state])
     actions = _per_frame(found[columns.action], f"{columns.action!r} of task {task!r}")
-    known = _layout(samples, layout, num_dimensions=actions.shape[1], task=task)
+    known = layout_of(
+        given, layout, action=columns.action, num_dimensions=actions.shape[1], task=task
+    )
     states = np.zeros((len(actions), 0))
     if columns.state is not None:
         states = _per_frame(found[columns.state], f"{columns.state!r} of task {task!r}")
@@ -58,7 +62,8 @@ def read_recording(
     )
 
 
-def _samples(demos: Any, task: str) -> Any:
+def samples_of(demos: Any, task: str) -> Any:
+    """What was given as a map-style dataset, or one line that says why it is none."""
     if isinstance(demos, Demo):
         raise BadInput(f"task {task!r} has one demonstration; give a list: [demo]")
     if isinstance(demos, Sequence) and len(demos) and isinstance(demos[0], Demo):
@@ -135,30 +140,3 @@ def _defect(numbers: np.ndarray) -> str:
     if len(gaps):
         return f"has no frame {int(gaps[0])} but later ones; give whole episodes, from frame 0 on"
     return "has its frames out of order; give a dataset whose rows follow time, and shuffle later"
-
-
-def _layout(
-    samples: Any, given: ActionLayout | str | None, *, num_dimensions: int, task: str
-) -> ActionLayout:
-    """What the numbers of an action do: as told, else as the dataset says; never guessed."""
-    if isinstance(given, str):
-        named = layout_named(given)
-        if named.size != num_dimensions:
-            raise BadInput(
-                f"actions of task {task!r} have {num_dimensions} numbers, the layout {given!r} "
-                f"{named.size}; give another layout"
-            )
-        return named.layout
-    layout = given or getattr(samples, "layout", None)
-    root = getattr(samples, "root", None)
-    if layout is None and root is not None:
-        sidecar = read_sidecar(Path(root))
-        layout = sidecar.layout if sidecar else None
-    if not isinstance(layout, ActionLayout):
-        raise BadInput(
-            f"the dataset of task {task!r} does not say which of its {num_dimensions} action "
-            f"numbers move the arm; pass layout= one of {', '.join(sorted(LAYOUTS))}, "
-            "or ActionLayout(motion=(0, 1, 2, 3, 4, 5), gripper=(6,))"
-        )
-    check_layout(layout, num_dimensions=num_dimensions, source=Path(task))
-    return layout

@@ -11,15 +11,14 @@ dataset with gaps or a missing encoder is refused before hours of training, not 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from phaser.core.demonstration import ActionLayout, FrameRef, Task
-from phaser.core.errors import BadInput
+from phaser.core.demonstration import ActionLayout, Task
+from phaser.core.errors import BadInput, UnknownName
 from phaser.core.locks import Shared
 from phaser.core.memory import PreparedTask
 from phaser.core.ports import Segmenter
@@ -28,16 +27,21 @@ from phaser.core.streams import Streams
 from phaser.memory.budget import Budget
 from phaser.memory.codecs import ImageCodec
 from phaser.memory.manifest import MANIFEST
-from phaser.memory.store import Addition, Store
+from phaser.memory.store import Store
 from phaser.memory.store_files import READING
 from phaser.methods.method import Method
 from phaser.methods.table import method as method_named
 from phaser.replay.about import about_memory, named_task, source_of
 from phaser.replay.choosing import Choice
-from phaser.replay.columns import Columns, say
+from phaser.replay.columns import Columns
+from phaser.replay.decoders import keep_decoders_in_this_process
 from phaser.replay.encoding import Encoders, Language, Vision
-from phaser.replay.loop_policy import LoopPolicy, UserFrames
-from phaser.replay.penalised import PenalisedTask, require_policy
+from phaser.replay.entering import check_answers, say_if_one_phase
+from phaser.replay.image_transforms import augmentation_of
+from phaser.replay.instructions import instruction_for
+from phaser.replay.keeping import keep_frames, penalised_task
+from phaser.replay.loop_policy import LoopPolicy
+from phaser.replay.penalised import require_policy
 from phaser.replay.preparing import (
     SampleProbe,
     StoredFrameProbe,
@@ -46,10 +50,10 @@ from phaser.replay.preparing import (
     segmenter_for,
 )
 from phaser.replay.ranks import Ranks
-from phaser.replay.recording import Recording, read_recording
-from phaser.replay.samples import user_form
+from phaser.replay.recording import Recording, read_recording, samples_of
+from phaser.replay.stored_samples import StoredSamples, reference_to
 from phaser.replay.task import Collate, ReplayTask
-from phaser.replay.tensors import collated, to_arrays, to_tensors
+from phaser.replay.tensors import collated
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,12 +70,16 @@ class Replay:
     `Budget.bytes_per_task(50_000_000)`, `Budget.total(10_000)`, `Budget.total_bytes(2 * 10**9)`."""
     codec: ImageCodec | str = "webp-lossless"
     """How images are stored; the default gives the same pixels back, "jpeg:90" is smaller."""
+    store: str = "content"
+    """"content" copies the kept frames into the memory; "references" leaves them in their LeRobot
+    dataset, which has to stay, and keeps where they are."""
     seed: int = 0
     """Draws, and frames that are kept at random, depend on it."""
     layout: ActionLayout | str | None = None
     """Which action numbers move the arm and which the gripper; None: the dataset says it."""
     phases: Segmenter | Path | str | None = None
-    """A segmenter, or a stage_info.json; None: Auto-PC, from the actions alone."""
+    """A segmenter, a stage_info.json, or "dataset": those that the LeRobot dataset carries; None:
+    Auto-PC, from the actions alone."""
     rehearsed_share: float = 0.5
     """Share of a batch that `mix` replaces; at least one current sample stays."""
     columns: Columns = field(default_factory=Columns)
@@ -114,6 +122,13 @@ class Replay:
         _ = self.budget_rule
         Ranks.found(self.rank, self.world_size)
         _ = self.image_codec
+        if self.store not in ("content", "references"):
+            raise UnknownName("store", self.store, ("content", "references"))
+        if self.store == "references" and self.budget_rule.unit == "bytes":
+            raise BadInput(
+                "a budget in bytes counts copied frames, and store='references' copies none; give "
+                "a number of frames: budget=1000"
+            )
 
     @property
     def rules(self) -> Method:
@@ -138,29 +153,46 @@ class Replay:
         return tuple(one.name for one in Store.open(self.folder).tasks)
 
     def task(
-        self, demos: Any, *, instruction: str, name: str | None = None, start_step: int = 0
+        self,
+        demos: Any,
+        *,
+        instruction: str | None = None,
+        name: str | None = None,
+        start_step: int = 0,
+        as_one: bool = False,
     ) -> ReplayTask:
         """Begin a task: read its demonstrations, find its phases, score the stored ones, once.
 
         Args:
             demos: a map-style dataset whose samples carry episode and frame numbers (LeRobot's
                 names, or `columns`), or a list of `Demo`.
-            instruction: what the policy is asked to do.
+            instruction: what the policy is asked to do; left out, the dataset says it.
             name: the task's name in the memory; left out, made from the instruction.
             start_step: the training step at which an interrupted task goes on.
+            as_one: take a dataset of several instructions for one task.
         """
         check_probe(self.rules, self.probe, self.policy)
+        keep_decoders_in_this_process()
         ranks = Ranks.found(self.rank, self.world_size)
-        task = named_task(instruction, name)
+        demos = samples_of(demos, str(name or instruction or "at hand"))
+        task = named_task(instruction_for(demos, instruction, self.columns, as_one=as_one), name)
         reading, store = self._open(ranks)
         self._check_new(store, task)
+        stored = StoredSamples(store)
+        stored.check_references()
         recording = read_recording(demos, task=task.name, columns=self.columns, layout=self.layout)
         prepared = self._prepared(task, recording, store)
         choice = self._choice(prepared, recording)
-        choice.check(store)
-        penalised = self._penalised(task, recording, store)
+        augmentation = augmentation_of(demos, Streams(self.seed).named("augment", task.name))
+        check_answers(choice, stored, self.collate, augmentation, share=self.rehearsed_share)
+        penalised = None
+        if self.policy is not None:
+            self.policy.collate = self.collate or collated
+            penalised = penalised_task(
+                self.rules, self.policy, task.name, recording, stored, seed=self.seed
+            )
         probe = StoredFrameProbe(
-            store=store, losses=self.probe, penalised=penalised, num_steps=self.steps_per_task
+            stored=stored, losses=self.probe, penalised=penalised, num_steps=self.steps_per_task
         )
         stream = Streams(self.seed).named("draw", task.name)
         sampler = self.rules.draw.for_task(store.memory, prepared, stream, probe)
@@ -168,15 +200,16 @@ class Replay:
             name=task.name,
             seed=self.seed,
             sampler=sampler,
-            store=store,
+            stored=stored,
             reading=reading,
             share=self.rehearsed_share,
             collate=self.collate,
             ranks=ranks,
-            keep=lambda: self._keep(choice, penalised, ranks),
+            keep=lambda: ranks.first_alone(lambda: keep_frames(choice, penalised, self.folder)),
             penalised=penalised,
             step=start_step,
             read_ahead=self.read_ahead,
+            augmentation=augmentation,
         )
 
     def _open(self, ranks: Ranks) -> tuple[Shared, Store]:
@@ -203,74 +236,38 @@ class Replay:
             )
 
     def _prepared(self, task: Task, recording: Recording, store: Store) -> PreparedTask:
-        return prepare(
+        prepared = prepare(
             recording,
             task,
-            segmenter=segmenter_for(self.phases, task, self.rules),
+            segmenter=segmenter_for(self.phases, task, self.rules, recording),
             method=self.rules,
             encoders=Encoders(language=self.language, vision=self.vision),
             columns=self.columns,
             memory=store.memory,
         )
+        if self.phases is None:
+            say_if_one_phase(prepared, self.rules)
+        return prepared
 
     def _choice(self, task: PreparedTask, recording: Recording) -> Choice:
+        refers = self.store == "references" and self.rules.keep.keeps_frames
+        source = source_of(
+            recording.samples,
+            method=self.rules,
+            budget=self.budget_rule,
+            codec=self.image_codec,
+            seed=self.seed,
+            phases=self.phases,
+        )
+        if refers:
+            source |= reference_to(recording.samples).source()
         return Choice(
             method=self.rules,
             budget=self.budget_rule,
             codec=self.image_codec,
             task=task,
             recording=recording,
-            source=source_of(
-                recording.samples,
-                method=self.rules,
-                budget=self.budget_rule,
-                codec=self.image_codec,
-                seed=self.seed,
-                phases=self.phases,
-            ),
+            source=source,
+            refers=refers,
             stream=Streams(self.seed).named("keep", task.task.name),
         )
-
-    def _penalised(self, task: Task, recording: Recording, store: Store) -> PenalisedTask | None:
-        """The policy's part of a task, for methods that need it."""
-        policy = self.policy
-        if policy is None:
-            return None
-        policy.collate = self.collate or collated
-
-        def read(refs: Sequence[FrameRef]) -> list[Any]:
-            return [
-                recording.sample(ref) if ref.task == task.name else user_form(store.read([ref])[0])
-                for ref in refs
-            ]
-
-        return PenalisedTask(
-            method=self.rules,
-            policy=policy,
-            state=to_tensors(store.state(), like=policy.device),
-            frames=UserFrames(read),
-            streams=Streams(self.seed),
-            name=task.name,
-        )
-
-    def _keep(self, choice: Choice, penalised: PenalisedTask | None, ranks: Ranks) -> None:
-        """Store the chosen frames; what gives way is decided by what the memory holds by then."""
-
-        def state(kept: Sequence[FrameRef]) -> dict[str, np.ndarray] | None:
-            if penalised is None:
-                return None
-            return to_arrays(penalised.after(frames=choice.all_frames(), kept=kept)) or None
-
-        def plan(now: Store) -> Addition:
-            addition = choice(now)
-            kept = [ref for bucket in addition.new.buckets for ref in bucket.frames]
-            return replace(addition, state=state(kept))
-
-        def write() -> None:
-            store = Store.open(self.folder)
-            if self.rules.keep.keeps_frames:
-                store.add_planned(plan, self.image_codec, waiting=say)
-            elif left := state([]):
-                store.put_state(left)
-
-        ranks.first_alone(write)

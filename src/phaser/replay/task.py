@@ -18,10 +18,11 @@ from phaser.core.memory import PhaseId
 from phaser.core.ports import Sampler
 from phaser.memory.store import Store
 from phaser.replay.ahead import ReadAhead
+from phaser.replay.image_transforms import Augmentation
 from phaser.replay.mixing import batch_size, mixed, num_rehearsed
 from phaser.replay.penalised import Backward, PenalisedTask
 from phaser.replay.ranks import Ranks
-from phaser.replay.samples import user_form
+from phaser.replay.stored_samples import StoredSamples
 from phaser.replay.tensors import collated
 
 Collate = Callable[[list[Any]], Any]
@@ -41,7 +42,7 @@ class ReplayTask:
     name: str
     seed: int
     sampler: Sampler
-    store: Store
+    stored: StoredSamples
     """The memory as it was when the task began."""
     reading: Shared
     """Keeps its files there until the task ends, whatever other processes keep meanwhile."""
@@ -55,6 +56,8 @@ class ReplayTask:
     step: int = 0
     """How many draws were made; set it to resume."""
     read_ahead: bool = True
+    augmentation: Augmentation | None = None
+    """The image transforms of the task's dataset, which stored frames go through as well."""
     _process: int = field(default_factory=os.getpid, init=False)
     """Whoever began the task counts its steps."""
     _finished: bool = field(default=False, init=False)
@@ -66,6 +69,11 @@ class ReplayTask:
     _drawn: Sequence[FrameRef] = field(default=(), init=False)
     """The frames of the last draw, and their samples."""
     _drawn_samples: list[Any] = field(default_factory=list, init=False)
+
+    @property
+    def store(self) -> Store:
+        """The memory on disk as it was when the task began."""
+        return self.stored.store
 
     def __post_init__(self) -> None:
         self._ahead = ReadAhead(read=self._read_step)
@@ -211,7 +219,8 @@ class ReplayTask:
     def _example(self) -> Any:
         """Some stored sample, read once: its form tells what a batch of such samples looks like."""
         if self._some_sample is None:
-            self._some_sample = self._read(self.store.memory.buckets[0].frames[:1])[0]
+            sample = self.stored.read(self.store.memory.buckets[0].frames[:1])
+            self._some_sample = self._augmented(sample, step=0)[0]
         return self._some_sample
 
     def _draw(self, count: int) -> list[Any]:
@@ -227,16 +236,19 @@ class ReplayTask:
         if not self.num_stored or (is_pure and not count):
             return []
         read = self._ahead if self.read_ahead and is_pure else self._read_step
-        self._drawn, self._drawn_samples = read(step, count)
+        self._drawn, kept = read(step, count)
+        samples = self.stored.content(self._drawn, kept)
+        self._drawn_samples = self._augmented(samples, step=step)
         return self._drawn_samples
 
     def _read_step(self, step: int, count: int) -> Drawn:
         everywhere = self.sampler.next_distinct(count * self.ranks.world_size, step)
         drawn = self.ranks.slice(everywhere)
-        return list(drawn), self._read(drawn)
+        return list(drawn), self.stored.kept(drawn)
 
-    def _read(self, refs: Sequence[Any]) -> list[Any]:
-        return [user_form(one) for one in self.store.read(refs)] if refs else []
+    def _augmented(self, samples: list[Any], *, step: int) -> list[Any]:
+        """Not in the thread that reads ahead: it would draw random numbers beside the loop."""
+        return self.augmentation(samples, step=step) if self.augmentation else samples
 
     def _check_room(self, size: int) -> None:
         """A last batch of one sample passes; a loader that only gives such would rehearse never."""

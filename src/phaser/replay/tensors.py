@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import default_collate
+from torch.utils.data import Subset, default_collate
 
 from phaser.core.errors import BadInput
 from phaser.memory.sample import TensorArray
@@ -67,9 +68,31 @@ def collated(samples: Sequence[Any]) -> Any:
     return default_collate(list(samples))
 
 
+def subset(dataset: Any, rows: list[int]) -> Any:
+    """Some rows of a dataset, as torch's own class for that."""
+    return Subset(dataset, rows)
+
+
 def join(current: Tensor, rehearsed: Tensor) -> Tensor:
     """Both along the batch, where and as the current one is."""
     return torch.cat([current, rehearsed.to(current.device)])
+
+
+def same_values(one: Any, other: Any) -> bool:
+    """Two answers of a dataset are alike as far as they are arrays; anything else passes."""
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return one.shape == other.shape and bool(torch.equal(one.nan_to_num(), other.nan_to_num()))
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    return True
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """torch's numbers from this seed inside, and outside as if nobody had drawn any."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
 
 
 def process_rank() -> tuple[int, int]:
@@ -83,8 +106,7 @@ def all_processes(succeeded: bool) -> bool:
     """Wait for every process, then say whether all of them succeeded."""
     if not _distributed():
         return succeeded
-    device = "cuda" if torch.distributed.get_backend() == "nccl" else "cpu"
-    flag = torch.tensor(int(succeeded), device=device)
+    flag = torch.tensor(int(succeeded), device=_talking_device())
     torch.distributed.all_reduce(flag, op=torch.distributed.ReduceOp.MIN)
     return bool(flag.item())
 
@@ -96,6 +118,24 @@ def mean_over_processes(value: Tensor) -> Tensor:
     total = value.clone()
     torch.distributed.all_reduce(total)
     return total / torch.distributed.get_world_size()
+
+
+def sum_over_processes(value: float) -> float:
+    """The sum of a number over all processes; the number itself where there is one."""
+    if not _distributed():
+        return value
+    total = torch.tensor(value, dtype=torch.float64, device=_talking_device())
+    torch.distributed.all_reduce(total)
+    return float(total.item())
+
+
+def from_first_process(value: int) -> int:
+    """The number that the first process has; its own where there is one process."""
+    if not _distributed():
+        return value
+    found = torch.tensor(value, device=_talking_device())
+    torch.distributed.broadcast(found, src=0)
+    return int(found.item())
 
 
 def to_arrays(tensors: Mapping[str, Tensor]) -> dict[str, np.ndarray]:
@@ -114,3 +154,8 @@ def to_tensors(arrays: Mapping[str, np.ndarray], *, like: torch.device) -> dict[
 
 def _distributed() -> bool:
     return torch.distributed.is_available() and torch.distributed.is_initialized()
+
+
+def _talking_device() -> str:
+    """Where a tensor must be for the processes to share it."""
+    return "cuda" if torch.distributed.get_backend() == "nccl" else "cpu"

@@ -1,58 +1,71 @@
-"""What is left at the end: one dot per method with its interval, seeds as small marks behind."""
+"""What is left at the end: a line per method with its interval, seeds as small marks behind.
+
+It is made of HTML, so that it is as wide as the screen and its letters keep their size.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
 
-from phaser.report.palette import method_colours
+from phaser.report.palette import Look, looks
 from phaser.report.runs import RunResult
-from phaser.report.summary import MethodRow, percent
-from phaser.report.svg import drawing, element, hover, label, polyline
+from phaser.report.summary import MethodRow
+from phaser.report.svg import element
+from phaser.report.wording import counted, percent
 
-LEFT, SPAN, ROW, TOP = 118, 640, 30, 24
+MOST_SEEDS = 200
+"""Marks of single seeds that are drawn; more would hide each other."""
 
 
 def success_dots(rows: Sequence[MethodRow], groups: Mapping[str, Sequence[RunResult]]) -> str:
     """ASR from 0 to 100 %, methods below one another."""
-    bottom = TOP + ROW * len(rows)
-    parts = []
-    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-        parts.append(polyline([(_x(share), TOP - 6), (_x(share), bottom)], class_="rule"))
-        parts.append(
-            label(_x(share), TOP - 11, f"{100 * share:.0f} %", text_anchor="middle", class_="tick")
-        )
-    colours = method_colours(groups)
-    for index, row in enumerate(rows):
-        y = TOP + (index + 0.5) * ROW
-        parts.append(label(LEFT - 12, y + 4, row.method, text_anchor="end", class_="name"))
-        parts.append(_dot(row, groups[row.method], y, colours[row.method]))
-    title = "Average success after the last task, with 95 % intervals"
-    return drawing(parts, width=LEFT + SPAN + 70, height=bottom + 6, title=title)
+    drawn = looks(groups)
+    ticks = "".join(
+        element("span", f"{share} %", style=f"left:{share}%") for share in (0, 25, 50, 75, 100)
+    )
+    lines = [
+        element("span") + element("span", ticks, class_="track axis") + element("span"),
+        *(_line(row, groups[row.method], drawn[row.method]) for row in rows),
+    ]
+    told = "; ".join(_tip(row) for row in rows)
+    return element(
+        "div",
+        "".join(lines),
+        class_="forest",
+        role="img",
+        aria_label=f"Average success after the last task. {told}",
+    )
 
 
-def _dot(row: MethodRow, runs: Sequence[RunResult], y: float, shade: str) -> str:
+def _line(row: MethodRow, runs: Sequence[RunResult], look: Look) -> str:
     interval = row.asr.interval
-    seeds = "".join(
-        element(
-            "circle",
-            cx=_x(run.metrics.average_success_rate if run.metrics else 0.0),
-            cy=y,
-            r=3.2,
-            fill=shade,
-            opacity=0.35,
+    left, width = 100 * interval.lower, 100 * (interval.upper - interval.lower)
+    whisker = element(
+        "span",
+        class_="whisker",
+        style=f"left:{left:.1f}%;width:{width:.1f}%;background:{look.colour}",
+    )
+    seeds = [run.metrics.average_success_rate for run in runs if run.metrics][:MOST_SEEDS]
+    marks = "".join(_mark(look, rate, 9.0, faint=True) for rate in seeds)
+    return (
+        element("span", escape(row.method), class_="name")
+        + element(
+            "span", whisker + marks + _mark(look, row.asr.mean, 20.0), class_="track",
+            title=_tip(row),
         )
-        for run in runs
-    )
-    ends = [(_x(interval.lower), y), (_x(interval.upper), y)]
-    whisker = polyline(ends, stroke=shade, stroke_width=3, stroke_linecap="round", opacity=0.55)
-    dot = element("circle", cx=_x(row.asr.mean), cy=y, r=6.5, fill=shade)
-    value = label(_x(interval.upper) + 9, y + 4, percent(row.asr.mean), class_="name")
-    tip = (
+        + element("span", percent(row.asr.mean), class_="value")
+    )  # fmt: skip
+
+
+def _mark(look: Look, rate: float, size: float, *, faint: bool = False) -> str:
+    style = f"left:{100 * rate:.1f}%" + (";opacity:.4" if faint else "")
+    return element("span", look.icon(size), style=style)
+
+
+def _tip(row: MethodRow) -> str:
+    interval = row.asr.interval
+    return (
         f"{row.method}: {percent(row.asr.mean)}, 95 % interval {percent(interval.lower)} to "
-        f"{percent(interval.upper)}, {row.asr.num_seeds} seeds"
+        f"{percent(interval.upper)}, {counted(row.asr.num_seeds, 'seed')}"
     )
-    return hover(whisker + seeds + dot + value, tip)
-
-
-def _x(share: float) -> float:
-    return LEFT + SPAN * share

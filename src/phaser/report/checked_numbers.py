@@ -48,8 +48,8 @@ OF_METHOD: Mapping[str, Quantity[MethodRow]] = {
 """Rates in percent."""
 OF_DIFFERENCE: Mapping[str, Quantity[PairedDifference]] = {
     "asr": lambda one: 100 * one.mean,
-    "asr-lower": lambda one: 100 * one.interval.lower,
-    "asr-upper": lambda one: 100 * one.interval.upper,
+    "asr-lower": lambda one: 100 * one.interval.lower if one.interval else None,
+    "asr-upper": lambda one: 100 * one.interval.upper if one.interval else None,
     "p": lambda one: one.p_value,
     "holm": lambda one: one.p_corrected,
     "gap": lambda one: None if one.detectable is None else 100 * one.detectable,

@@ -24,9 +24,11 @@ from phaser.evaluation.intervals import holm
 from phaser.evaluation.metrics import mean
 from phaser.memory.budget import Budget
 from phaser.report.by_budget import Runs, kind
+from phaser.report.contrasts import BASELINES, EVERY, Contrasts, corrected
 from phaser.report.runs import RunResult, rank
 from phaser.report.settled import verdict
-from phaser.report.summary import BASELINES, BOUNDS, STREAMS, bracket, by_method, points
+from phaser.report.summary import STREAMS, by_method
+from phaser.report.wording import bracket, counted, p_text, points
 
 ByBudget = Mapping[Budget, Matrices]
 
@@ -74,16 +76,18 @@ class Curve:
         return str(self.budgets[0]).split(" ", 1)[1]
 
 
-def curves(runs: Mapping[Budget, Runs], *, margin: float = MARGIN) -> tuple[Curve, ...]:
+def curves(
+    runs: Mapping[Budget, Runs], *, margin: float = MARGIN, contrasts: Contrasts = EVERY
+) -> tuple[Curve, ...]:
     """One curve per kind of budget that has several sizes; none where nothing was rolled out."""
     kinds: dict[tuple[str, str], dict[Budget, Runs]] = {}
     for budget, group in runs.items():
         if all(run.metrics is not None for run in group):
             kinds.setdefault(kind(budget), {})[budget] = group
-    return tuple(_curve(group, margin) for group in kinds.values() if len(group) > 1)
+    return tuple(_curve(group, margin, contrasts) for group in kinds.values() if len(group) > 1)
 
 
-def _curve(runs: Mapping[Budget, Runs], margin: float) -> Curve:
+def _curve(runs: Mapping[Budget, Runs], margin: float, asked: Contrasts) -> Curve:
     groups = {budget: by_method(group) for budget, group in runs.items()}
     everyone = sorted((run for group in runs.values() for run in group), key=rank)
     kept = dict.fromkeys(run.method for run in everyone if run.budget is not None)
@@ -96,10 +100,10 @@ def _curve(runs: Mapping[Budget, Runs], margin: float) -> Curve:
         [
             found
             for name in kept
-            for baseline in takewhile(name.__ne__, BASELINES)
-            if baseline in kept
+            for baseline in _rivals(name, kept, asked)
             for found in _contrast(name, baseline, matrices, margin)
-        ]
+        ],
+        asked,
     )
     return Curve(
         budgets=tuple(runs),
@@ -109,13 +113,18 @@ def _curve(runs: Mapping[Budget, Runs], margin: float) -> Curve:
             )
             for name in kept
         },
-        bounds={
-            name: estimate_asr(_matrices(group), STREAMS.named("asr", name))
-            for name, group in without.items()
-        },
+        bounds={name: estimate_asr(_matrices(group)) for name, group in without.items()},
         contrasts=contrasts,
         sentence=_sentence(contrasts),
     )
+
+
+def _rivals(method: str, methods: Iterable[str], asked: Contrasts) -> list[str]:
+    """Methods that this one is compared with; of two baselines only the later with the earlier."""
+    rivals = asked.of(method, methods)
+    if asked.asked:
+        return rivals
+    return [one for one in takewhile(method.__ne__, BASELINES) if one in rivals]
 
 
 def _matrices(runs: Iterable[RunResult]) -> Matrices:
@@ -126,7 +135,7 @@ def _point(budget: Budget, runs: Sequence[RunResult]) -> CurvePoint:
     sizes = [list(map(float, run.certificate.bytes_per_task.values())) for run in runs]
     return CurvePoint(
         budget=budget,
-        asr=estimate_asr(_matrices(runs), STREAMS.named("asr", runs[0].method)),
+        asr=estimate_asr(_matrices(runs)),
         bytes_per_task=mean([mean(one) for one in sizes]) if all(sizes) else None,
     )
 
@@ -179,16 +188,11 @@ def _contrast(
     ]
 
 
-def _corrected(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
-    """With p values of the means that allow for how many methods a baseline is compared with."""
+def _corrected(contrasts: Sequence[Contrast], asked: Contrasts) -> tuple[Contrast, ...]:
+    """With p values of the means that allow for the other tests of their family."""
     found = {(one.method, one.baseline): one for one in contrasts}
-    for baseline in BASELINES:
-        family = [key for key in found if key[1] == baseline and key[0] not in BOUNDS]
-        p_values = holm([found[key].over_budgets.p_value for key in family])
-        for key, p_value in zip(family, p_values, strict=True):
-            changed = replace(found[key].over_budgets, p_corrected=p_value)
-            found[key] = replace(found[key], over_budgets=changed)
-    return tuple(found.values())
+    differences = corrected(found, asked, lambda one: one.over_budgets)
+    return tuple(replace(one, over_budgets=differences[pair]) for pair, one in found.items())
 
 
 def _sentence(contrasts: Sequence[Contrast]) -> str:
@@ -202,7 +206,7 @@ def _sentence(contrasts: Sequence[Contrast]) -> str:
             found = one.over_budgets
             clauses.append(
                 f"{name} minus {one.baseline} is {points(found.mean)} points over "
-                f"{len(one.budgets)} budgets and {found.num_seeds} streams, 95 % interval "
-                f"{bracket(found.interval)}, p = {found.p_value:.3g} ({verdict(found)})"
+                f"{len(one.budgets)} budgets and {counted(found.num_seeds, 'stream')}, "
+                f"95 % interval {bracket(found.interval)}{p_text(found)} ({verdict(found)})"
             )
     return f"Averaged over budgets, {'; '.join(clauses)}."

@@ -7,9 +7,9 @@ from math import log10
 
 from phaser.evaluation.comparison import Estimate
 from phaser.report.curve import Curve
-from phaser.report.palette import legend, method_colours
-from phaser.report.summary import percent
-from phaser.report.svg import drawing, element, hover, label, polyline
+from phaser.report.palette import Look, legend, looks
+from phaser.report.svg import drawing, element, hover, label, polyline, scrolling
+from phaser.report.wording import percent
 
 WIDTH, HEIGHT = 560, 300
 LEFT, RIGHT, TOP, BOTTOM = 44, 18, 14, 44
@@ -50,31 +50,35 @@ def _figure(curve: Curve, spots: Mapping[str, Sequence[Spot]], unit: str) -> str
     if unit != curve.unit:
         ticks = [amounts[0], amounts[-1]]
     parts = [*_axes(unit), *(_tick(x(one), one) for one in dict.fromkeys(ticks))]
-    colours = method_colours([*spots, *curve.bounds])
-    parts += [_bound(name, found, colours[name]) for name, found in curve.bounds.items()]
+    drawn = looks([*spots, *curve.bounds])
+    parts += [_bound(name, found, drawn[name]) for name, found in curve.bounds.items()]
     for name, found in spots.items():
-        parts.append(_line(name, [(x(amount), one) for amount, one in found], colours[name]))
+        parts.append(_line(name, [(x(amount), one) for amount, one in found], drawn[name]))
     title = f"Success after the last task against {unit}"
-    return legend(colours) + element(
-        "figure", drawing(parts, width=WIDTH, height=HEIGHT, title=title)
+    picture = scrolling(drawing(parts, width=WIDTH, height=HEIGHT, title=title), title)
+    return legend(drawn) + element("figure", picture)
+
+
+def _line(method: str, spots: Sequence[Spot], look: Look) -> str:
+    line = polyline(
+        [(x, _y(one.mean)) for x, one in spots],
+        stroke=look.colour,
+        stroke_width=2,
+        stroke_dasharray=look.dash,
     )
-
-
-def _line(method: str, spots: Sequence[Spot], shade: str) -> str:
-    line = polyline([(x, _y(one.mean)) for x, one in spots], stroke=shade, stroke_width=2)
     marks = []
     for x, one in spots:
         ends = [(x, _y(one.interval.lower)), (x, _y(one.interval.upper))]
-        whisker = polyline(ends, stroke=shade, stroke_width=2, opacity=0.45)
-        dot = element("circle", cx=x, cy=_y(one.mean), r=4.0, fill=shade)
+        whisker = polyline(ends, stroke=look.colour, stroke_width=2, opacity=0.45)
+        dot = look.mark(x, _y(one.mean), 4.4)
         marks.append(hover(whisker + dot, f"{method}: {_tip(one)}"))
     return line + "".join(marks)
 
 
-def _bound(method: str, estimate: Estimate, shade: str) -> str:
+def _bound(method: str, estimate: Estimate, look: Look) -> str:
     """A method without a memory is a dashed line across."""
     ends = [(LEFT, _y(estimate.mean)), (WIDTH - RIGHT, _y(estimate.mean))]
-    line = polyline(ends, stroke=shade, stroke_width=2, stroke_dasharray="6 5")
+    line = polyline(ends, stroke=look.colour, stroke_width=2, stroke_dasharray=look.dash)
     return hover(line, f"{method}: {_tip(estimate)}")
 
 

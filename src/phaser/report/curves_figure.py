@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from phaser.report.palette import legend, method_colours
+from phaser.report.palette import Look, legend, looks
 from phaser.report.runs import RunResult
 from phaser.report.svg import drawing, element, hover, label, polyline
 
@@ -24,23 +24,23 @@ def forgetting_curves(groups: Mapping[str, Sequence[RunResult]]) -> str:
     ordered = {m: runs for m, runs in groups.items() if not runs[0].matrix.is_joint}
     if not ordered:
         return element("p", "A joint run learns all tasks at once: there are no stages to show.")
-    colours = method_colours(ordered)
+    drawn = looks(ordered)
     tasks = next(iter(ordered.values()))[0].tasks
     aligned = same_order(groups)
     pictures = [
         element(
             "figure",
-            element("figcaption", escape(task)) + _picture(task, ordered, colours, aligned),
+            element("figcaption", escape(task)) + _picture(task, ordered, drawn, aligned),
         )
         for task in tasks
     ]
-    return legend(colours) + element("div", "".join(pictures), class_="grid")
+    return legend(drawn) + element("div", "".join(pictures), class_="grid")
 
 
 def _picture(
     task: str,
     groups: Mapping[str, Sequence[RunResult]],
-    colours: Mapping[str, str],
+    drawn: Mapping[str, Look],
     aligned: bool,
 ) -> str:
     num_stages = len(next(iter(groups.values()))[0].tasks)
@@ -48,10 +48,9 @@ def _picture(
     for method, runs in groups.items():
         curve = _curve(task, runs, aligned)
         spots = [(_x(stage, num_stages), _y(k / n)) for stage, (k, n) in sorted(curve.items())]
-        line = polyline(spots, stroke=colours[method], stroke_width=2, stroke_linejoin="round")
-        marks = "".join(
-            element("circle", cx=x, cy=y, r=2.4, fill=colours[method]) for x, y in spots
-        )
+        look = drawn[method]
+        line = polyline(spots, stroke=look.colour, stroke_width=1.8, stroke_dasharray=look.dash)
+        marks = "".join(look.mark(x, y, 2.8) for x, y in spots)
         readings = ", ".join(f"{100 * k / n:.0f}" for _, (k, n) in sorted(curve.items()))
         parts.append(hover(line + marks, f"{method}: {readings} %"))
     title = f"Success on {task} over the stream"

@@ -12,8 +12,8 @@ from phaser.report.summary import Summary, by_method
 from phaser.report.svg import element
 
 LEAD = (
-    "There is no simulator, so success was not measured. The 95 % interval is from resampling "
-    "seeds and tasks (with one seed, tasks only)."
+    "There is no simulator, so success was not measured. The 95 % interval (Student's t) is over "
+    "seeds and tasks (with one seed, over tasks only)."
 )
 
 
@@ -29,8 +29,8 @@ def loss_section(runs: Sequence[RunResult], summary: Summary) -> str:
         glossary(loss_tables.GLOSSARY),
         paired_differences(
             summary,
-            "Difference of the held-out loss; below zero is better. 95 % interval from resampling "
-            "seeds and tasks.",
+            "Difference of the held-out loss; below zero is better. 95 % interval (Student's t) "
+            "over seeds and tasks.",
         ),
         element("h3", "Task by task"),
         element("p", "Held-out loss when a task was learnt → after the last task.", class_="lead"),

@@ -11,6 +11,7 @@ from phaser.evaluation.comparison import PairedDifference
 from phaser.evaluation.loss_comparison import LossEstimate, estimate_loss, paired_loss_difference
 from phaser.evaluation.metrics import mean, mean_of_known
 from phaser.evaluation.phase_losses import short_against_long
+from phaser.report.contrasts import Contrasts
 from phaser.report.runs import RunResult
 
 STREAMS = Streams(0)
@@ -68,7 +69,7 @@ def measured_at_the_end(
 
 def loss_rows(
     groups: Mapping[str, Sequence[RunResult]],
-    baselines: Sequence[str],
+    contrasts: Contrasts,
     *,
     left_out: Sequence[str] = (),
 ) -> list[LossRow]:
@@ -77,14 +78,14 @@ def loss_rows(
         method: {run.seed: _final(run, left_out) for run in group}
         for method, group in groups.items()
     }
-    return [_row(method, group, losses, baselines, left_out) for method, group in groups.items()]
+    return [_row(method, group, losses, contrasts, left_out) for method, group in groups.items()]
 
 
 def _row(
     method: str,
     group: Sequence[RunResult],
     losses: Mapping[str, Mapping[int, Mapping[str, float]]],
-    baselines: Sequence[str],
+    contrasts: Contrasts,
     left_out: Sequence[str],
 ) -> LossRow:
     counted = [(run, one) for run in group for one in run.task_losses if one.task not in left_out]
@@ -94,7 +95,7 @@ def _row(
     own = losses[method]
     return LossRow(
         method=method,
-        loss=estimate_loss(own, STREAMS.named("held-out loss", method)),
+        loss=estimate_loss(own),
         learnt=mean_of_known([one.learnt for _, one in counted]),
         forgetting=mean_of_known([one.increase for one in earlier]),
         short=pair.short.loss if pair.short else None,
@@ -105,8 +106,8 @@ def _row(
             baseline: paired_loss_difference(
                 own, losses[baseline], STREAMS.named("loss difference", method, baseline)
             )
-            for baseline in baselines
-            if baseline != method and set(losses.get(baseline, ())) & set(own)
+            for baseline in contrasts.of(method, losses)
+            if set(losses[baseline]) & set(own)
         },
     )
 

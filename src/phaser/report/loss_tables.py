@@ -20,6 +20,7 @@ HEADINGS = (
     "frames/task",
     "CPU s/run",
 )
+SHORT_HEADINGS = ("method", "held-out loss", "95 % interval", "when learnt", "forgetting", "seeds")
 GLOSSARY = (
     ("Held-out loss", "action loss on demonstrations that were never trained on, mean over the "
      "phases of a task, then over tasks, after the last one; lower is better."),
@@ -36,7 +37,7 @@ def cells(row: LossRow) -> tuple[str, ...]:
     return (
         row.method,
         f"{row.loss.mean:.3g}",
-        f"{interval.lower:.3g} – {interval.upper:.3g}",
+        "–" if interval is None else f"{interval.lower:.3g} – {interval.upper:.3g}",
         _known(row.learnt),
         "–" if row.forgetting is None else f"{row.forgetting + 0.0:+.3g}".replace("-", "−"),
         _known(row.short),

@@ -25,8 +25,10 @@ HEADINGS = (
 EXPLANATION = (
     "Processor time of a training step and of what a method does once per task (draw, keep, "
     "penalty), means over seeds. ≤: the run's version timed steps only together with transitions "
-    "and saving. Passes are forward + backward passes that a sampler made to choose frames, and "
-    "the stored frames that went through them. Bytes are the files that the run left."
+    "and saving. ≈: not measured side by side with er (at the same time, on one machine), so what "
+    "else the machine did is part of the difference. Passes are forward + backward passes that a "
+    "sampler made to choose frames, and the stored frames that went through them. Bytes are the "
+    "files that the run left."
 )
 
 
@@ -37,6 +39,8 @@ class OverheadRow:
     method: str
     step_ms: float | None
     step_is_bound: bool
+    side_by_side: bool
+    """The runs and er's of the same seeds were at work at the same time on one machine."""
     step_ratio: float | None
     """Time of a step divided by er's, where both were timed alike."""
     transition_ms: float | None
@@ -52,24 +56,35 @@ def overhead_rows(groups: Mapping[str, Sequence[RunResult]]) -> tuple[OverheadRo
     """A row per method, in the order of the report."""
     baseline = groups.get(BASELINE)
     er = _row(BASELINE, baseline, None) if baseline else None
-    return tuple(_row(method, runs, er) for method, runs in groups.items())
+    return tuple(
+        _row(method, runs, er, beside=_beside(runs, baseline or ()))
+        for method, runs in groups.items()
+    )
+
+
+def _beside(runs: Sequence[RunResult], baseline: Sequence[RunResult]) -> bool:
+    of_seed = {run.seed: run.circumstances for run in baseline}
+    return all(run.seed in of_seed and run.circumstances.beside(of_seed[run.seed]) for run in runs)
 
 
 def cells(row: OverheadRow) -> tuple[str, ...]:
     bound = "≤ " if row.step_is_bound else ""
+    apart = "" if row.side_by_side else "≈ "
     return (
         row.method,
         "–" if row.step_ms is None else f"{bound}{row.step_ms:.2f}",
-        "–" if row.step_ratio is None else f"{row.step_ratio:.3f}",
+        "–" if row.step_ratio is None else f"{apart}{row.step_ratio:.3f}",
         "–" if row.transition_ms is None else f"{row.transition_ms:.1f}",
-        "–" if row.transition_extra_ms is None else _signed(row.transition_extra_ms),
+        "–" if row.transition_extra_ms is None else apart + _signed(row.transition_extra_ms),
         _passes(row.passes_per_task),
         f"{row.memory_bytes:,.0f}" + _ratio(row.memory_ratio),
         f"{row.penalty_bytes:,.0f}",
     )
 
 
-def _row(method: str, runs: Sequence[RunResult], er: OverheadRow | None) -> OverheadRow:
+def _row(
+    method: str, runs: Sequence[RunResult], er: OverheadRow | None, *, beside: bool = False
+) -> OverheadRow:
     costs = [run.cost for run in runs]
     step_ms = mean_of_known([cost.step_ms for cost in costs])
     transition_ms = mean_of_known([cost.transition_ms for cost in costs])
@@ -80,6 +95,7 @@ def _row(method: str, runs: Sequence[RunResult], er: OverheadRow | None) -> Over
         method=method,
         step_ms=step_ms,
         step_is_bound=is_bound,
+        side_by_side=beside or method == BASELINE,
         step_ratio=_divided(step_ms, er.step_ms) if er and is_alike else None,
         transition_ms=transition_ms,
         transition_extra_ms=transition_ms - er.transition_ms

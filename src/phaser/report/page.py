@@ -1,26 +1,32 @@
-"""The report: one self-contained HTML page without scripts or outside resources."""
+"""The report: one self-contained HTML page that loads nothing; its one script is its own."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
 from pathlib import Path
 
 from phaser.core.files import write_text
 from phaser.evaluation.equivalence import MARGIN
-from phaser.report import milestones, overhead, provenance, tables
+from phaser.evaluation.metrics import DEFINITIONS
+from phaser.methods.table import METHODS
+from phaser.report import circumstances, milestones, overhead, provenance, tables
 from phaser.report.asr_figure import success_dots
+from phaser.report.contrasts import EVERY, Contrasts
 from phaser.report.curves_figure import forgetting_curves, same_order
 from phaser.report.equal_budgets import check_budgets
 from phaser.report.loss_section import loss_section
 from phaser.report.loss_summary import measured_at_the_end
-from phaser.report.matrix_figure import retention_matrices
+from phaser.report.matrix_figure import FEW, has_few, retention_matrices
 from phaser.report.phase_figure import reading, short_and_long_bars, worst_phases
 from phaser.report.routing_figure import routing_matrices
 from phaser.report.runs import RunResult, read_runs, same_tasks
 from phaser.report.sections import document, glossary, method_table, paired_differences, section
 from phaser.report.summary import Summary, by_method, summarise
 from phaser.report.svg import element
+from phaser.report.task_section import task_section
+from phaser.report.wording import counted
 
 
 def write_report(
@@ -29,28 +35,41 @@ def write_report(
     *,
     budget_tolerance: float = 0.01,
     margin: float = MARGIN,
+    contrasts: Contrasts = EVERY,
 ) -> Summary:
     """Read finished runs, refuse unequal budgets, write the page, return what it says.
 
     margin: success rates that differ by less are called equal, where that is shown.
+    contrasts: the comparisons that were asked for.
     """
-    runs, summary = compare(run_folders, budget_tolerance=budget_tolerance, margin=margin)
-    write_text(out, render(runs, summary))
+    runs, summary = compare(
+        run_folders, budget_tolerance=budget_tolerance, margin=margin, contrasts=contrasts
+    )
+    write_text(out, render(runs, summary, out))
     return summary
 
 
 def compare(
-    run_folders: Sequence[Path], *, budget_tolerance: float = 0.01, margin: float = MARGIN
+    run_folders: Sequence[Path],
+    *,
+    budget_tolerance: float = 0.01,
+    margin: float = MARGIN,
+    contrasts: Contrasts = EVERY,
 ) -> tuple[tuple[RunResult, ...], Summary]:
     """What `write_report` reads and says, without a page."""
     runs, unmeasured = measured_at_the_end(read_runs(run_folders))
     check_budgets(runs, budget_tolerance)
-    return runs, summarise(runs, unmeasured=unmeasured, margin=margin)
+    return runs, summarise(runs, unmeasured=unmeasured, margin=margin, contrasts=contrasts)
 
 
-def render(runs: Sequence[RunResult], summary: Summary) -> str:
-    """The page as text."""
-    success = () if summary.losses else (_results, _matrices, _curves, _milestones)
+def render(runs: Sequence[RunResult], summary: Summary, page: Path | None = None) -> str:
+    """The page as text.
+
+    page: where it will be; links to clips start there.
+    """
+    success = (
+        () if summary.losses else (_results, _matrices(page), task_section, _curves, _milestones)
+    )
     sections = (
         _headline(runs, summary),
         loss_section(runs, summary) if summary.losses else "",
@@ -65,51 +84,69 @@ def render(runs: Sequence[RunResult], summary: Summary) -> str:
 
 
 def _headline(runs: Sequence[RunResult], summary: Summary) -> str:
-    names = ", ".join(by_method(runs))
+    names = by_method(runs)
     facts = (
-        f"{runs[0].suite}, preset {runs[0].preset}: {summary.num_tasks} tasks learnt one after "
-        f"another. Methods: {names}. {len(runs)} runs."
+        f"{runs[0].suite}, preset {runs[0].preset}: {counted(summary.num_tasks, 'task')} learnt "
+        f"one after another, {counted(len(runs), 'run')}. {circumstances.told(runs)}"
     )
+    words = [
+        (name, METHODS[name].summary if name in METHODS else "a method of your own")
+        for name in names
+    ]
     return element(
         "header",
         element("p", "What was learnt, and what was kept", class_="kicker")
-        + element("h1", escape(summary.sentence))
-        + element("p", escape(facts), class_="lead"),
+        + element("h1", escape(summary.answer))
+        + element("p", escape(summary.sentence), class_="lead")
+        + element("p", escape(facts), class_="lead")
+        + element("h2", "The methods")
+        + glossary(words),
     )
 
 
 def _results(runs: Sequence[RunResult], summary: Summary) -> str:
     bound = "" if summary.complete else " Not every stage was evaluated: a lower bound."
-    words = (
-        ("ASR", "average success rate over all tasks after the last one; higher is better."),
-        ("NBT", "points lost between learning a task and the end, mean over tasks; 0 is best."),
-        ("BWT", "the same with the opposite sign."),
-        ("Forgetting", f"points lost since a task's best earlier stage.{bound}"),
-        ("Plasticity", "success on each task just after learning it."),
-    )
+    words = [
+        (name, meaning + bound if name == "Forgetting" else meaning)
+        for name, meaning in DEFINITIONS
+    ]
     return section(
         "Results",
-        "Average success after the last task: large dot the mean, small dots the seeds, line the "
-        f"95 % interval from resampling {_resampled(runs)}.",
+        "Average success after the last task: large mark the mean, small marks the seeds, line the "
+        f"95 % interval (Student's t) over {_varied(runs)}.",
         success_dots(summary.table, by_method(runs)),
-        method_table(tables.HEADINGS, tables.main_rows(summary)),
-        glossary(words),
+        method_table(tables.FIRST_HEADINGS, tables.chosen(summary, tables.FIRST_HEADINGS)),
+        element(
+            "details",
+            element("summary", "All metrics, and what they mean")
+            + method_table(tables.MORE_HEADINGS, tables.chosen(summary, tables.MORE_HEADINGS))
+            + glossary(words),
+        ),
         paired_differences(
             summary,
             "Difference of ASR in points over the seeds both methods have: same order, same "
-            f"initial states. 95 % interval from resampling {_resampled(runs)}.",
+            f"initial states. 95 % interval (Student's t) over {_varied(runs)}.",
         ),
     )
 
 
-def _resampled(runs: Sequence[RunResult]) -> str:
+def _varied(runs: Sequence[RunResult]) -> str:
     if same_tasks(runs):
-        return "seeds and tasks (with one seed, tasks only)"
+        return "seeds and tasks (with one seed, over tasks only)"
     return "streams, each a seed with tasks of its own"
 
 
-def _matrices(runs: Sequence[RunResult], summary: Summary) -> str:
+def _matrices(page: Path | None) -> Callable[[Sequence[RunResult], Summary], str]:
+    return partial(_matrices_of, page)
+
+
+def _matrices_of(page: Path | None, runs: Sequence[RunResult], summary: Summary) -> str:
     groups = by_method(runs)
+    few = (
+        f" A dotted frame marks cells of fewer than {FEW} rollouts: mostly luck."
+        if has_few(groups)
+        else ""
+    )
     orders = (
         ""
         if same_order(groups)
@@ -121,8 +158,10 @@ def _matrices(runs: Sequence[RunResult], summary: Summary) -> str:
         "Retention matrices",
         "Each row is a stage of training, each numbered column the task learnt at that stage; the "
         "diagonal is success just after learning. A column that pales downwards is a task being "
-        "forgotten. Numbers are percent over all seeds; hatched cells were not evaluated." + orders,
-        retention_matrices(groups),
+        "forgotten. Numbers are percent over all seeds; hatched cells were not evaluated."
+        + orders
+        + few,
+        retention_matrices(groups, page),
     )
 
 
@@ -178,7 +217,7 @@ def _phases(runs: Sequence[RunResult], summary: Summary) -> str:
         "Action loss on held-out demonstrations after the last task; lower is better. Short means "
         "less than 18 % of the task: the brief decisive moments that uniform replay may starve. "
         "Thin lines show one standard deviation over phases. Differences are paired by seed, with "
-        "a 95 % bootstrap interval over seeds; below zero is better.",
+        "a 95 % interval (Student's t) over seeds; below zero is better.",
         short_and_long_bars(groups),
         provenance.table(tables.phase_headings(summary), tables.phase_loss_rows(summary))
         if len(summary.phases) > 1
@@ -232,7 +271,7 @@ def _repeat(runs: Sequence[RunResult]) -> str:
     return section(
         "Repeat it",
         "These commands, on these versions, give these numbers.",
-        element("pre", escape(lines)),
+        element("pre", escape(lines), tabindex=0, role="region", aria_label="Commands"),
         provenance.table(("what", "version"), provenance.version_rows(runs)),
         details,
     )

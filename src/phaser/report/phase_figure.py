@@ -12,9 +12,9 @@ from phaser.evaluation.phase_losses import (
     forgotten_first,
     short_against_long,
 )
-from phaser.report.palette import method_colours
+from phaser.report.palette import looks
 from phaser.report.runs import RunResult
-from phaser.report.svg import drawing, element, hover, label, polyline, rect
+from phaser.report.svg import drawing, element, hover, label, polyline, rect, scrolling
 
 LEFT, BAR, GAP, SCALE_WIDTH = 118, 15, 14, 420
 NUM_WORST = 8
@@ -27,16 +27,17 @@ def short_and_long_bars(groups: Mapping[str, Sequence[RunResult]]) -> str:
     if not known:
         return element("p", "No held-out losses were measured.")
     unit = SCALE_WIDTH / max(part.loss + part.spread for part in known)
-    colours = method_colours(groups)
+    drawn = looks(groups)
     parts = []
     for row, (method, pair) in enumerate(found.items()):
         top = 8 + row * (2 * BAR + GAP)
         parts.append(label(LEFT - 10, top + BAR + 4, method, text_anchor="end", class_="name"))
-        parts.append(_bar(top, "short", pair.short, colours[method], 1.0, unit))
-        parts.append(_bar(top + BAR, "long", pair.long, colours[method], 0.45, unit))
+        parts.append(_bar(top, "short", pair.short, drawn[method].colour, 1.0, unit))
+        parts.append(_bar(top + BAR, "long", pair.long, drawn[method].colour, 0.45, unit))
     height = 8 + len(found) * (2 * BAR + GAP)
     title = "Held-out action loss on short and long phases after the last task"
-    return drawing(parts, width=LEFT + SCALE_WIDTH + 190, height=height, title=title)
+    picture = drawing(parts, width=LEFT + SCALE_WIDTH + 190, height=height, title=title)
+    return scrolling(picture, title)
 
 
 def worst_phases(groups: Mapping[str, Sequence[RunResult]]) -> list[tuple[str, ...]]:

@@ -9,8 +9,10 @@ from typing import Literal
 import numpy as np
 
 from phaser.core.streams import Streams
-from phaser.evaluation.intervals import Interval, bootstrap_mean, sign_flip_p
+from phaser.evaluation.intervals import Interval, sign_flip_p
 from phaser.evaluation.metrics import mean
+from phaser.evaluation.student import mean_interval
+from phaser.report.contrasts import Contrasts
 from phaser.report.runs import RunResult
 
 Kind = Literal["short", "long"]
@@ -23,8 +25,9 @@ class LossDifference:
     """A method's loss minus a baseline's, over the seeds that both have; below 0 is better."""
 
     mean: float
-    interval: Interval
-    p_value: float
+    interval: Interval | None
+    """None for a single seed, as is p."""
+    p_value: float | None
     num_seeds: int
 
 
@@ -38,7 +41,7 @@ class PhaseRow:
 
 
 def phase_rows(
-    groups: Mapping[str, Sequence[RunResult]], baselines: Sequence[str]
+    groups: Mapping[str, Sequence[RunResult]], contrasts: Contrasts
 ) -> tuple[PhaseRow, ...]:
     """A row per method that has losses of both kinds."""
     by_seed = {
@@ -52,11 +55,9 @@ def phase_rows(
                 (kind, baseline): _difference(
                     by_seed[method, kind], by_seed[baseline, kind], (method, baseline, kind)
                 )
-                for baseline in baselines
+                for baseline in contrasts.of(method, groups)
                 for kind in KINDS
-                if baseline != method
-                and baseline in groups
-                and set(by_seed[method, kind]) & set(by_seed[baseline, kind])
+                if set(by_seed[method, kind]) & set(by_seed[baseline, kind])
             },
         )
         for method in groups
@@ -90,8 +91,8 @@ def _difference(
     stream = STREAMS.named("phase losses", *name)
     return LossDifference(
         mean=float(differences.mean()),
-        interval=bootstrap_mean(differences[:, None], stream),
-        p_value=sign_flip_p(differences, stream),
+        interval=mean_interval(differences[:, None]),
+        p_value=sign_flip_p(differences, stream) if len(seeds) > 1 else None,
         num_seeds=len(seeds),
     )
 
@@ -99,6 +100,8 @@ def _difference(
 def _cell(found: LossDifference | None) -> str:
     if found is None:
         return "–"
-    lower, upper = found.interval.lower, found.interval.upper
-    text = f"{found.mean:+.3f} [{lower:+.3f}, {upper:+.3f}], p = {found.p_value:.3g}"
+    text = f"{found.mean:+.3f}"
+    if found.interval is not None:
+        text += f" [{found.interval.lower:+.3f}, {found.interval.upper:+.3f}]"
+    text += ", 1 seed" if found.p_value is None else f", p = {found.p_value:.3g}"
     return text.replace("-", "−")

@@ -8,14 +8,14 @@ from typing import Any
 
 from phaser.memory.budget import Budget
 from phaser.report.runs import RunResult
-from phaser.report.svg import element
+from phaser.report.svg import element, scrolling
 
 
 def table(
     headings: Sequence[str], rows: Sequence[Sequence[str]], *, strong: Sequence[str] = ()
 ) -> str:
     """An HTML table of plain texts; rows whose first cell is in `strong` stand out."""
-    head = "".join(element("th", escape(name)) for name in headings)
+    head = "".join(element("th", escape(name), scope="col") for name in headings)
     body = "".join(
         element(
             "tr",
@@ -25,7 +25,7 @@ def table(
         for row in rows
     )
     inner = element("thead", element("tr", head)) + element("tbody", body)
-    return element("div", element("table", inner), class_="scroll")
+    return scrolling(element("table", inner), f"Table: {', '.join(headings[:3])}")
 
 
 def budget_statement(groups: Mapping[str, Sequence[RunResult]]) -> str:

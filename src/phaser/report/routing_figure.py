@@ -18,6 +18,7 @@ from phaser.report.svg import (
     ink_on,
     label,
     rect,
+    scrolling,
     shorten,
 )
 
@@ -38,7 +39,9 @@ def routing_matrices(groups: Mapping[str, Sequence[RunResult]]) -> str:
             continue
         caption = element("strong", escape(method)) + f" · seed {runs[0].seed}"
         figures[method] = element(
-            "figure", element("figcaption", caption) + _heat_map(method, transitions)
+            "figure",
+            element("figcaption", caption)
+            + scrolling(_heat_map(method, transitions), f"Rehearsal of {method}"),
         )
     note = ""
     if uniform:
@@ -74,7 +77,7 @@ def _heat_map(method: str, transitions: Sequence[Transition]) -> str:
         parts.append(label(right + 12, y + 16, bits, class_="tick"))
     height = TOP + len(transitions) * CELL + 6
     title = f"Rehearsal weight of each old phase for each new task, {method}"
-    return drawing(parts, width=right + 150, height=height, title=title)
+    return drawing(parts, width=right + 190, height=height, title=title)
 
 
 def _column_name(position: int, phase: PhaseWeight) -> str:

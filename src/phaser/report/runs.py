@@ -13,11 +13,13 @@ import pyarrow.parquet as pq
 
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.files import require_file
+from phaser.evaluation.clips import Clip, read_clips
 from phaser.evaluation.matrix import SuccessMatrix
 from phaser.evaluation.metrics import Metrics, continual_metrics
 from phaser.evaluation.phase_losses import PhaseLoss, TaskLoss, phase_losses, task_losses
 from phaser.memory.budget import Budget
 from phaser.report.certificate import Certificate, read_certificate
+from phaser.report.circumstances import Circumstances, read_circumstances
 from phaser.report.fields import as_list, as_object, number, read_object, text, whole
 from phaser.report.milestones import Failure, final_failures
 from phaser.report.overhead_cost import Cost, planned_steps, read_cost
@@ -66,6 +68,11 @@ class RunResult:
     certificate: Certificate
     timing: Mapping[str, float]
     cost: Cost
+    instructions: Mapping[str, str]
+    """By task; empty where an old run did not write them."""
+    circumstances: Circumstances
+    clips: tuple[Clip, ...]
+    """Rollouts that were filmed; none where none were."""
     failures: tuple[Failure, ...]
     """Rollouts that failed after the last task, with how far they came; none where not known."""
 
@@ -165,6 +172,9 @@ def read_run(folder: Path) -> RunResult:
         certificate=held,
         timing=timing,
         cost=read_cost(folder, timing, num_steps=planned_steps(settings, len(tasks))),
+        instructions=_instructions(about, where),
+        circumstances=read_circumstances(folder),
+        clips=tuple(read_clips(folder)),
         failures=failures,
         **{name: text(about, name, where) for name in _TEXT_FIELDS},
     )
@@ -214,10 +224,16 @@ def _naming(path: Path) -> Iterator[None]:
         raise BrokenFile(f"{path}: {error}") from error
 
 
+def _instructions(about: Mapping[str, Any], where: Path) -> dict[str, str]:
+    found = as_object(about.get("instructions", {}), where)
+    return {task: text(found, task, where) for task in found}
+
+
 def _table(path: Path) -> pa.Table:
     require_file(path)
     try:
-        return pq.read_table(path)
+        with pq.ParquetFile(path) as opened:
+            return opened.read(use_threads=False)
     except (pa.ArrowInvalid, OSError) as error:
         raise BrokenFile(f"{path} is not a readable parquet file ({error})") from error
 

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from phaser.report import provenance, settled, tables
+from phaser.report.script import HASH, SCRIPT
 from phaser.report.style import STYLE
 from phaser.report.summary import Summary
 from phaser.report.svg import element
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-"""Even if a name slipped through the escaping, the browser would run and load nothing."""
+POLICY = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{HASH}'"
+"""Even if a name slipped through the escaping, the browser would load nothing, and run nothing but
+our own script."""
 
 
 def document(title: str, content: str) -> str:
@@ -25,7 +27,7 @@ def document(title: str, content: str) -> str:
             element("style", STYLE),
         )
     )
-    body = element("body", element("main", content))
+    body = element("body", element("main", content) + element("script", SCRIPT))
     return f'<!doctype html><html lang="en">{element("head", head)}{body}</html>\n'
 
 
@@ -45,19 +47,31 @@ def glossary(words: Iterable[tuple[str, str]]) -> str:
 
 
 def paired_differences(summary: Summary, meaning: str) -> str:
-    """Every method beside the baselines; nothing where there is no baseline."""
-    headings = tables.difference_headings(summary)
-    if not headings:
+    """Every comparison with what it settles; nothing where there is none."""
+    found = [one for row in summary.rows for one in row.differences.values()]
+    if not found:
         return ""
     lead = (
         f"{meaning} p from flipping the signs of the seeds' differences, which cannot fall below "
-        "2 / 2ⁿ for n seeds."
+        "2 / 2ⁿ for n seeds; Holm: corrected for the other comparisons"
+        + (" that were asked for." if summary.contrasts.asked else " with the same method.")
     )
+    rows = [
+        (*row, settled.verdict(one), str(one.num_seeds))
+        for row, one in zip(tables.compared_rows(summary), found, strict=True)
+    ]
+    equal = "" if summary.losses else _equality(summary)
     return (
-        element("h3", "Paired differences")
-        + element("p", lead, class_="lead")
-        + method_table(headings, tables.difference_rows(summary))
-        + element("h3", "What is settled, and what could have been")
+        element("h3", "Paired differences, and what they settle")
+        + element("p", escape(lead), class_="lead")
+        + method_table((*tables.COMPARED_HEADINGS, "settled", "seeds"), rows)
         + element("p", escape(settled.EXPLANATION), class_="lead")
-        + provenance.table(settled.headings(summary), settled.rows(summary))
+        + equal
     )
+
+
+def _equality(summary: Summary) -> str:
+    """The intervals and tests behind "shown to be equal", folded away."""
+    rows = [row[:-1] for row in settled.rows(summary)]
+    content = provenance.table(settled.headings(summary)[:-1], rows)
+    return element("details", element("summary", "Tests of equality within the margin") + content)

@@ -7,10 +7,15 @@ whether the methods are shown to be equal, and the smallest gap that the same de
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from phaser.evaluation.comparison import PairedDifference
 from phaser.evaluation.equivalence import LEVEL
 from phaser.evaluation.power import FEWEST_STREAMS
-from phaser.report.summary import Summary, bracket
+from phaser.report.wording import bracket
+
+if TYPE_CHECKING:
+    from phaser.report.summary import Summary
 
 EXPLANATION = (
     "A difference is shown where its 95 % interval leaves out 0 and its p, before correction, is "
@@ -42,7 +47,8 @@ def cells(found: PairedDifference) -> tuple[str, ...]:
     equal = found.equivalence
     if equal is None:
         return verdict(found), smallest_gap(found)
-    return bracket(equal.interval), f"{equal.p_value:.3g}", verdict(found), smallest_gap(found)
+    p_value = "–" if equal.p_value is None else f"{equal.p_value:.3g}"
+    return bracket(equal.interval), p_value, verdict(found), smallest_gap(found)
 
 
 def smallest_gap(found: PairedDifference) -> str:
@@ -62,11 +68,13 @@ def verdict(found: PairedDifference, *, corrected: bool = False) -> str:
     equal = found.equivalence
     within = f"equal within ±{100 * equal.margin:g} points" if equal else ""
     p_value = found.p_corrected if corrected and found.p_corrected is not None else found.p_value
-    differs = found.is_clear and p_value <= LEVEL
+    differs = found.is_clear and p_value is not None and p_value <= LEVEL
     if equal and equal.is_shown:
         return f"{'a difference is shown, but ' if differs else ''}shown to be {within}"
     if differs:
         return "a difference is shown"
+    if found.num_seeds == 1:
+        return "not settled: 1 seed"
     if found.num_seeds < FEWEST_STREAMS:
         return f"not settled: fewer than {FEWEST_STREAMS} seeds"
     if equal:

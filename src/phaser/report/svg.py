@@ -26,7 +26,7 @@ def element(name: str, content: str = "", /, **attributes: object) -> str:
 
 
 def drawing(parts: Iterable[str], *, width: float, height: float, title: str) -> str:
-    """An SVG picture that scales down and has a title for screen readers."""
+    """An SVG picture with a title for screen readers; paper makes it smaller where it must."""
     return element(
         "svg",
         element("title", escape(title)) + "".join(parts),
@@ -34,7 +34,25 @@ def drawing(parts: Iterable[str], *, width: float, height: float, title: str) ->
         width=width,
         height=height,
         role="img",
+        aria_label=title,
     )
+
+
+def drawing_part(markup: str, *, width: float, height: float) -> str:
+    """A small picture that says nothing that its text does not say."""
+    return element(
+        "svg",
+        markup,
+        viewBox=f"0 0 {_plain(width)} {_plain(height)}",
+        width=width,
+        height=height,
+        aria_hidden="true",
+    )
+
+
+def scrolling(content: str, name: str) -> str:
+    """A part that scrolls by itself where it is too wide, by finger, mouse or keyboard."""
+    return element("div", content, class_="scroll", role="region", aria_label=name, tabindex=0)
 
 
 def rect(x: float, y: float, width: float, height: float, **attributes: object) -> str:

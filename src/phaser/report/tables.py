@@ -6,15 +6,9 @@ from collections.abc import Sequence
 
 from phaser.evaluation.comparison import PairedDifference
 from phaser.report import loss_tables, overhead, phase_table, settled
-from phaser.report.summary import (
-    BASELINES,
-    MethodRow,
-    Summary,
-    bracket,
-    loss_bracket,
-    points,
-    signed_loss,
-)
+from phaser.report.contrasts import baselines
+from phaser.report.summary import MethodRow, Summary
+from phaser.report.wording import bracket, counted, loss_bracket, p_text, points, signed_loss
 
 HEADINGS = (
     "method",
@@ -24,11 +18,22 @@ HEADINGS = (
     "BWT",
     "forgetting",
     "plasticity",
+    "FWT",
+    "LIBERO NBT",
+    "LIBERO AUC",
     "seeds",
     "episodes",
     "frames/task",
     "CPU s/run",
 )
+FIRST_HEADINGS = (
+    *("method", "ASR %", "95 % interval", "NBT", "plasticity"),
+    *("seeds", "episodes", "frames/task", "CPU s/run"),
+)
+MORE_HEADINGS = ("method", "BWT", "forgetting", "FWT", "LIBERO NBT", "LIBERO AUC")
+SHORT_HEADINGS = ("method", "ASR %", "95 % interval", "NBT", "plasticity", "seeds", "episodes")
+"""The columns that fit 80 characters; all are in the page, in markdown and in JSON."""
+COMPARED_HEADINGS = ("method", "minus", "difference", "95 % interval", "p", "Holm", "smallest gap")
 
 
 def main_headings(summary: Summary) -> tuple[str, ...]:
@@ -76,24 +81,58 @@ def overhead_table_rows(summary: Summary) -> list[tuple[str, ...]]:
 def difference_cell(found: PairedDifference | None) -> str:
     if found is None:
         return "–"
-    return f"{points(found.mean)} {bracket(found.interval)}, {_certainty(found)}"
+    return f"{points(found.mean)} {bracket(found.interval)}{_certainty(found)}"
 
 
 def loss_difference_cell(found: PairedDifference | None) -> str:
     if found is None:
         return "–"
-    return f"{signed_loss(found.mean)} {loss_bracket(found)}, {_certainty(found)}"
+    return f"{signed_loss(found.mean)} {loss_bracket(found.interval)}".rstrip() + _certainty(found)
 
 
 def as_text(summary: Summary) -> str:
-    """The main table and the differences, aligned for a terminal."""
-    parts = [aligned([main_headings(summary), *main_rows(summary)])]
-    if difference_headings(summary):
-        parts.append(aligned([difference_headings(summary), *difference_rows(summary)]))
-        parts.append(aligned([settled.headings(summary), *settled.rows(summary)]))
+    """Results, differences and what they settle, aligned for a terminal of 80 columns."""
+    parts = [aligned(_short(summary))]
+    if compared := compared_rows(summary):
+        parts.append(aligned([COMPARED_HEADINGS, *compared]))
+        parts.append(
+            "\n".join(
+                f"{row.method} minus {name}: {settled.verdict(found)}"
+                for row in summary.rows
+                for name, found in row.differences.items()
+            )
+        )
     if remark := loss_tables.remark(summary.unmeasured):
         parts.append(remark)
     return "\n\n".join(parts)
+
+
+def _short(summary: Summary) -> list[tuple[str, ...]]:
+    shown = SHORT_HEADINGS if not summary.losses else loss_tables.SHORT_HEADINGS
+    return [shown, *chosen(summary, shown)]
+
+
+def chosen(summary: Summary, columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """Some columns of the main table."""
+    places = [main_headings(summary).index(name) for name in columns]
+    return [tuple(row[place] for place in places) for row in main_rows(summary)]
+
+
+def compared_rows(summary: Summary) -> list[tuple[str, ...]]:
+    """One row per method and baseline, in narrow columns."""
+    signed, within = (signed_loss, loss_bracket) if summary.losses else (points, bracket)
+    return [
+        (
+            row.method,
+            name,
+            signed(found.mean),
+            within(found.interval) or "–",
+            *("–" if p is None else f"{p:.3g}" for p in (found.p_value, found.p_corrected)),
+            settled.smallest_gap(found),
+        )
+        for row in summary.rows
+        for name, found in row.differences.items()
+    ]
 
 
 def as_markdown(summary: Summary) -> str:
@@ -111,19 +150,17 @@ def as_markdown(summary: Summary) -> str:
 
 
 def _baselines(summary: Summary) -> list[str]:
-    return [name for name in BASELINES if any(name in row.differences for row in summary.rows)]
+    return baselines([row.differences for row in summary.rows])
 
 
 def _certainty(found: PairedDifference) -> str:
-    seeds = "1 seed" if found.num_seeds == 1 else f"{found.num_seeds} seeds"
-    corrected = "" if found.p_corrected is None else f" (Holm {found.p_corrected:.3g})"
-    return f"p = {found.p_value:.3g}{corrected}, {seeds}"
+    return f"{p_text(found)}, {counted(found.num_seeds, 'seed')}"
 
 
 def _compared(summary: Summary) -> list[str]:
     """The baselines that any method is compared with."""
     found = {baseline for row in summary.phases for _, baseline in row.differences}
-    return [baseline for baseline in BASELINES if baseline in found]
+    return [baseline for baseline in _baselines(summary) if baseline in found]
 
 
 def _cells(row: MethodRow) -> tuple[str, ...]:
@@ -135,12 +172,19 @@ def _cells(row: MethodRow) -> tuple[str, ...]:
         _signed(row.nbt),
         _signed(row.bwt),
         _signed(row.forgetting),
-        "–" if row.plasticity is None else f"{100 * row.plasticity:.1f}",
+        _rate(row.plasticity),
+        _rate(row.fwt),
+        _signed(row.libero_nbt),
+        _rate(row.libero_auc),
         str(row.asr.num_seeds),
         f"{row.asr.successes}/{row.asr.trials}",
         str(row.frames_per_task),
         "–" if row.cpu_s is None else f"{row.cpu_s:.0f}",
     )
+
+
+def _rate(rate: float | None) -> str:
+    return "–" if rate is None else f"{100 * rate:.1f}"
 
 
 def _signed(rate: float | None) -> str:

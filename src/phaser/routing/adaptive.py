@@ -40,6 +40,7 @@ class Adaptive(Draw):
     probes_per_phase: int = 4
     """Stored frames that are asked for their loss, evenly spread over those of the phase."""
     uniform_share: float = 0.5
+    """Share of the draws that takes all stored frames alike."""
 
     def __post_init__(self) -> None:
         check_ranges(

@@ -21,8 +21,11 @@ class ByLoss(Draw):
     """Probability ∝ (mean loss of the task or phase)^exponent, measured once at task start."""
 
     uniform_share: float = 0.5
+    """Share of the draws that takes all stored frames alike."""
     exponent: float = 1.0
+    """The larger, the more the highest losses are preferred; 0 takes all alike."""
     level: Literal["task", "phase"] = "task"
+    """Losses are compared between whole tasks or between phases."""
 
     def __post_init__(self) -> None:
         check_ranges(self, uniform_share=SHARE, exponent=AMOUNT)

@@ -30,6 +30,7 @@ class Finding(Draw):
     """A share of the draws goes to phases that find the object, the rest to all frames alike."""
 
     share: float = 0.3
+    """Share of the draws that goes to phases which find the object."""
 
     def __post_init__(self) -> None:
         check_ranges(self, share=SHARE)

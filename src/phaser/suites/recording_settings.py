@@ -13,11 +13,15 @@ class RecordingSettings:
     """How demonstrations are recorded; suites give the numbers that suit their experts."""
 
     num_train: int = 25
+    """Demonstrations of a task that are learnt from."""
     num_heldout: int = 5
+    """Demonstrations of a task that only measure."""
     noise: float = 0.15
     """Deviation of the noise added to executed moves; labels stay the expert's own."""
     steps_after_success: int = 5
+    """Steps that a demonstration goes on after its task is solved."""
     max_steps: int = 200
+    """Steps after which an unsolved demonstration is given up."""
     tries_per_demo: int = 4
     """How many layouts, or rounds over the initial states, may be tried for a demonstration."""
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 from phaser.core.demonstration import ActionLayout, Demo
 from phaser.core.errors import BadInput, UnknownName
@@ -17,11 +16,6 @@ from phaser.demos.turned import AS_STORED
 from phaser.suites.libero.demonstrations import check_gripper
 from phaser.suites.simulated_sources import NAMES, named, simulated_tasks
 
-ClosingSign = Literal[1, -1]
-
-FALLING_GRIPPERS = ("aloha", "libero-one-opens")
-"""Named layouts whose gripper number rises to open and falls to close."""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReadingFlags:
@@ -31,6 +25,7 @@ class ReadingFlags:
     turn: str = AS_STORED
     state_keys: tuple[str, ...] = ()
     instruction: str | None = None
+    gripper_closes: str | None = None
 
     def any_given(self) -> bool:
         return self != ReadingFlags()
@@ -41,8 +36,8 @@ def open_sources(sources: Sequence[str], flags: ReadingFlags) -> OpenedSources:
     paths = [source for source in sources if source not in NAMES]
     if flags.any_given() and not paths:
         raise BadInput(
-            "our recordings know their layout, images and instructions; leave out "
-            "--layout, --motion, --gripper, --turn, --state-keys and --instruction"
+            "our recordings know their layout, images and instructions; leave out --layout, "
+            "--motion, --gripper, --gripper-closes, --turn, --state-keys and --instruction"
         )
     remarks = [
         f"{source!r} is the simulated task; write ./{source} for what has that name here"
@@ -65,18 +60,6 @@ def open_sources(sources: Sequence[str], flags: ReadingFlags) -> OpenedSources:
             )
         seen[one.task.name] = one.source
     return OpenedSources(tasks=tuple(tasks), remarks=tuple(remarks))
-
-
-def closing_sign(layout: ActionLayout | str | None, gripper_closes: str | None) -> ClosingSign:
-    """Whether a rising gripper number closes; where no convention says so, the user must."""
-    if gripper_closes is not None:
-        return 1 if gripper_closes == "rising" else -1
-    if isinstance(layout, ActionLayout) and layout.gripper:
-        raise BadInput(
-            "--gripper names a dimension; say with --gripper-closes rising or falling which way "
-            "closes it"
-        )
-    return -1 if layout in FALLING_GRIPPERS else 1
 
 
 def _open_path(source: str, flags: ReadingFlags) -> OpenedDemos:
@@ -119,4 +102,7 @@ def _read(demos: Iterable[Demo], flags: ReadingFlags) -> Iterable[Demo]:
     for demo in demos:
         if isinstance(flags.layout, str):
             check_gripper(demo, flags.layout)
+        if flags.gripper_closes is not None:
+            told = replace(demo.layout, gripper_closes=flags.gripper_closes)
+            demo = replace(demo, layout=told)
         yield demo

@@ -36,12 +36,15 @@ class Fit:
     """How one task is learnt. The batch of a step depends on (seed, task, step) alone."""
 
     steps_per_task: int = 300
+    """Training steps of each task."""
     batch_size: int = 64
     """Frames of a batch, over all processes."""
     rehearsed_share: float = 0.5
     """Share of a batch that comes from memory, once there is one."""
     learning_rate: float = 2e-3
+    """The largest step size of AdamW."""
     weight_decay: float = 1e-4
+    """How strongly AdamW pulls weights towards zero."""
     decay_after: float = 0.5
     """Constant learning rate up to this share of the steps, cosine to zero after it."""
     warm_up: float = 0.0

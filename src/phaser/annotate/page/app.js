@@ -1,5 +1,7 @@
 // The page: which task and demonstration is shown, and what keys and buttons do to it.
+import { Beside } from "./beside.js";
 import { KEYS, actionOf } from "./keys.js";
+import { Opinion } from "./opinion.js";
 import { Player } from "./player.js";
 import { Refused, change, read } from "./server.js";
 import { Timeline } from "./timeline.js";
@@ -18,7 +20,15 @@ const timeline = new Timeline({
   seek: (frame) => player.seek(frame),
   move: (step, to) => edit(`boundary from frame ${step} to ${to}`, () => ({ do: "move", step, to })),
   nudge: (by) => DO.nudge(by < 0 ? "," : "."),
-  name: (phase) => askName(phase),
+  name: (frame) => askName(frame),
+});
+const beside = new Beside({
+  region: $("beside"), row: $("other"), differences: $("differences"), theirs: $("theirs"), words: $("agreement"),
+});
+const opinion = new Opinion({
+  region: $("opinion"), title: $("opinion-title"), list: $("decisions"),
+  seek: (frame) => { player.stop(); player.seek(frame); },
+  decide: (how, number) => decide(how, number),
 });
 window.phaserAnnotate = { player };
 
@@ -108,12 +118,48 @@ function take(value) {
     timeline.marks(line());
     shown(player.frame);
     listNames();
+    if (!$("naming").hidden) labelName();
+    beside.show(task, line());
+    opinion.show(line());
     $("verify").disabled = line().state === "verified";
   }
   for (const which of ["undo", "redo"]) {
     $(which).disabled = !task[which];
     $(which).title = task[which] ? `${which}: ${task[which]}` : "";
   }
+}
+
+function decide(how, number) {
+  const words = how === "accept-all" ? "accepting all decisions" : `${how} of a decision`;
+  const where = episode;
+  return send("decisions", () => ({ do: how, phase: number, episode: where, seconds: seconds() }), words).then(() => {
+    const next = opinion.decisions[opinion.at];
+    if (next) player.seek(next.to);
+  });
+}
+
+async function askModel() {
+  if (!overview.model) { say("no model: start with --verify MODEL"); return; }
+  const { number, version } = task, where = episode;
+  $("ask").disabled = true;
+  say(`asking ${overview.model} …`);
+  try {
+    const found = await change(`/api/tasks/${number}/opinion`, { do: "ask", episode: where, version });
+    // The person may have gone on meanwhile; the answer stays with the demonstration it is about.
+    if (task.number === number) take(found);
+    say(`${overview.model} has answered about demonstration ${where}`);
+  } catch (error) {
+    say("saved");
+    warn(`No answer: ${error.message}.`);
+  } finally { $("ask").disabled = false; }
+}
+
+async function writeLeRobot() {
+  say("writing …");
+  try {
+    const { written } = await change("/api/lerobot", {});
+    say(written);
+  } catch (error) { say("saved"); warn(`Not written: ${error.message}.`); }
 }
 
 function item(list, current, text, state, words, chosen) {
@@ -203,16 +249,19 @@ function afterVerify() {
   say("saved; every demonstration of this task is verified");
 }
 
+// The frame whose phase is being named, not its number: a boundary set just before may still be on
+// its way, and shifts the numbers.
 let naming = null;
-function askName(phase) {
-  naming = phase;
+function askName(frame) {
+  naming = frame;
   $("naming").hidden = false;
-  $("name-label").textContent = `Name of phase ${phase + 1}`;
-  const name = line().names[phase] ?? "";
+  labelName();
+  const name = line().names[phaseAt(frame)] ?? "";
   $("name").value = name.startsWith("unnamed") ? "" : name;
   $("name").focus();
   $("name").select();
 }
+function labelName() { $("name-label").textContent = `Name of phase ${phaseAt(naming) + 1}`; }
 function closeName() {
   if ($("naming").hidden) return;
   $("naming").hidden = true;
@@ -229,7 +278,7 @@ const DO = {
   delete: () => edit("deleting a boundary", () => { const step = nearest(); return step === null ? null : { do: "delete", step }; }),
   nudge: (key) => { player.stop(); moveNearest("nudge", key === "," ? -1 : 1); },
   snap: () => { player.stop(); moveNearest("snap", 0); },
-  name: () => askName(phaseAt(player.frame)),
+  name: () => askName(player.frame),
   quick: (key) => {
     const name = quick[key - 1], frame = player.frame;
     if (name) edit(`the name ${name}`, () => ({ do: "name", phase: phaseAt(frame), name }));
@@ -245,7 +294,12 @@ const DO = {
   undo: () => send("undo", () => ({}), "undo"),
   redo: () => send("redo", () => ({}), "redo"),
   verify: () => edit("verify", () => ({ do: "verify" })).then(() => { if (line().state === "verified") return afterVerify(); }),
+  give: () => edit("giving the phases to the others", () => ({ do: "give" })),
   reopen: () => edit("opening it again", () => ({ do: "reopen" })),
+  ask: () => askModel(),
+  decide: (key) => { if (opinion.current !== null) decide(key === "a" ? "accept" : "refuse", opinion.current); },
+  difference: (key) => jump(beside.steps, key === "d"),
+  takeOver: () => { if (task.beside) { const where = episode; send("beside", () => ({ do: "take over", episode: where, seconds: seconds() }), "taking over"); } },
   episode: (key) => nextEpisode(key === "j" ? 1 : -1),
   task: (key) => openTask((task ? task.number : -1) + (key === "t" ? 1 : -1)),
   help: () => { if (!$("help").open) $("help").showModal(); },
@@ -284,12 +338,17 @@ document.querySelectorAll("[data-key]").forEach((button) => button.addEventListe
   const [action, key] = actionOf({ key: button.dataset.key });
   act(action, key, event);
 }));
+$("accept-all").addEventListener("click", () => decide("accept-all", 0));
+$("lerobot").addEventListener("click", writeLeRobot);
 $("help-button").addEventListener("click", () => DO.help());
 $("naming").addEventListener("submit", (event) => {
   event.preventDefault();
   const name = $("name").value.trim();
-  const phase = naming;
-  if (name && name !== line().names[phase]) edit(`the name ${name}`, () => ({ do: "name", phase, name }));
+  const frame = naming;
+  if (name) edit(`the name ${name}`, () => {
+    const phase = phaseAt(frame);
+    return line().names[phase] === name ? null : { do: "name", phase, name };
+  });
   closeName();
 });
 $("name-cancel").addEventListener("click", closeName);
@@ -308,5 +367,8 @@ for (const [shownKeys, , words] of KEYS) {
 
 overview = await read("/api/tasks");
 listTasks();
+$("ask").hidden = !overview.model;
+$("lerobot").hidden = !overview.lerobot;
+$("lerobot").title = overview.lerobot ? `a copy of the dataset into ${overview.lerobot}` : "";
 say(`${overview.tasks.length} tasks · ${overview.file}`);
 document.body.dataset.ready = "yes";

@@ -61,7 +61,7 @@ export class Timeline {
       block.textContent = name;
       block.title = name;
       block.setAttribute("aria-label", `phase ${at + 1}, ${name}, frames ${edges[at]} to ${edges[at + 1] - 1}: rename`);
-      block.addEventListener("click", () => { this.act.seek(edges[at]); this.act.name(at); });
+      block.addEventListener("click", () => { this.act.seek(edges[at]); this.act.name(edges[at]); });
       return block;
     }));
     if (focused !== undefined) this.boundaries.querySelector(`[data-place="${focused}"]`)?.focus();
@@ -77,6 +77,7 @@ export class Timeline {
     handle.dataset.step = step;
     handle.style.left = this.percent(step);
     handle.classList.toggle("doubtful", line.state !== "verified" && sure < 50);
+    handle.classList.toggle("differs", Boolean(line.beside?.only_here.includes(step)));
     handle.title = `frame ${step}, from ${line.sources[at]}, ${sure} % sure`;
     handle.setAttribute("aria-label", `boundary before ${line.names[at + 1]}, from ${line.sources[at]}, ${sure} percent sure`);
     handle.setAttribute("aria-valuenow", step);

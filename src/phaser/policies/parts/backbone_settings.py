@@ -27,6 +27,7 @@ class BackboneSettings:
     size: Literal["full", "small", "tiny"] = "full"
     """"full": as published. "small" reads word pieces, "tiny" bytes; both run on a CPU."""
     chunk_length: int = 8
+    """Actions that the policy plans at once."""
     num_cameras: int = 2
     """Cameras that are read: the suite's first ones."""
     images: ImageForm = field(default_factory=ImageForm)

@@ -21,6 +21,7 @@ class ColourChanges:
     contrast: float = 0.2
     """Distances from the mean colour are multiplied by 1 plus or minus at most this."""
     saturation: float = 0.2
+    """Distances from grey are multiplied by 1 plus or minus at most this."""
     hue: float = 0.05
     """Largest turn of the colour circle, as a share of it."""
 

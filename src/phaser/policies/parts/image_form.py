@@ -34,6 +34,7 @@ class ImageForm:
     """Steps from the suite's image to the network's."""
 
     resize: Filter = "bicubic"
+    """The filter by which images are brought to the network's size."""
     jpeg_quality: int | None = None
     """Encode as JPEG and decode again, as data sets do that store JPEG; None: do not."""
     crop_area: float = 1.0

@@ -42,6 +42,7 @@ class QwenGr00t(QwenSettings):
     interleaved: bool = True
     """Every second block of the head attends to action tokens only; false for old checkpoints."""
     head_dropout: float = 0.2
+    """Share of the head's activations that a training step leaves out."""
     noise_repeats: int = 8
     """Draws of noise and time for each sample of a training step."""
     euler_steps: int = 4

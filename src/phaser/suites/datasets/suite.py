@@ -20,11 +20,14 @@ from phaser.core.contract import Contract
 from phaser.core.demonstration import ActionLayout, Demo, Task
 from phaser.core.errors import BadInput, UnknownName
 from phaser.core.folders import cache_folder
+from phaser.core.segmentation import Segmentation
 from phaser.core.suite import DERIVED, SPLITS, Suite
 from phaser.demos.held_out import check_heldout_share, evenly_held_out
 from phaser.demos.layouts import layout_named
+from phaser.demos.lerobot import open_dataset
 from phaser.demos.resized import RESIZING
 from phaser.demos.turned import check_turn
+from phaser.phases.lerobot_phases import read_phases
 from phaser.suites.datasets.finding import find_sources
 from phaser.suites.datasets.found import FoundSources, FoundTask
 from phaser.suites.datasets.source import Source, content_sha256, is_there
@@ -151,6 +154,22 @@ class Datasets(Suite):
             state_keys=self.state_keys,
             instruction=one.instruction,
         )
+
+    def recorded_phases(self, task: Task) -> dict[int, Segmentation]:
+        """Phases that a LeRobot dataset carries, of the episodes of one task."""
+        one = self._task(task)
+        source = self.source_of(one)
+        if not source.is_lerobot:
+            raise BadInput(
+                f"{one.source} is an HDF5 file, which carries no phases; name a stage_info.json "
+                "with --phases"
+            )
+        dataset = open_dataset(one.source)
+        own = {
+            rows.index for rows in dataset.episodes if dataset.task_name(rows) == one.name_in_source
+        }
+        found = read_phases(one.source)
+        return {episode: cut for episode, cut in found.items() if episode in own}
 
     def images_sha256(self, task: Task, split: str) -> str:
         """A hash of the source's content, and of all that decides how its frames are seen."""

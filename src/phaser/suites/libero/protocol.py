@@ -37,7 +37,9 @@ class Protocol:
     """How a policy sees LIBERO, acts in it and is judged."""
 
     name: str
+    """The name under which results are stored."""
     cameras: tuple[str, ...] = CAMERAS
+    """Cameras that the policy sees, in order."""
     image_size: int = 256
     """Pixels of a side."""
     orientation: Orientation = "rotated"
@@ -50,6 +52,7 @@ class Protocol:
     wait_gripper: float = -1.0
     """What the gripper is told meanwhile, in the simulator's own sign."""
     control_hz: int = 20
+    """Control steps in a second."""
     step_limits: tuple[tuple[str, int], ...] = OPENVLA_LIMITS
     """Control steps of an episode by suite, without the waiting."""
     gripper: Gripper = "minus-opens"
@@ -67,6 +70,7 @@ class Protocol:
     initial states do not fix. "by-state": seeded with `seed` plus the number of the initial state.
     "in-sequence": seeded once with `seed`, so that it depends on how many resets came before."""
     seed: int = 0
+    """The seed of where fixtures stand."""
 
     def __post_init__(self) -> None:
         kinds = {"orientation": Orientation, "quality": Quality, "gripper": Gripper}

@@ -156,6 +156,9 @@ class Libero(Suite):
             return
         ensure_recorded(self.cache, task, self._recording, each)
 
+    def demos_to_record(self, task: Task) -> int | None:
+        return sum(self.recording.num_demos(split) for split in SPLITS)
+
     def make_env(self, task: Task) -> LiberoEnv:
         """A simulator, refused when it would draw other pixels than the recording shows.
 

@@ -110,6 +110,9 @@ class MetaWorld(Suite):
             return
         ensure_recorded(self.cache, task, self.recording, each)
 
+    def demos_to_record(self, task: Task) -> int | None:
+        return sum(self.recording.num_demos(split) for split in SPLITS)
+
     def make_env(self, task: Task) -> MetaWorldEnv:
         """A simulator, refused when it would draw other pixels than the recording shows.
 

@@ -1,0 +1,71 @@
+"""One loss per sample of a LeRobot policy: natively where it has them, else one by one."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+Network: TypeAlias = Any
+"""A policy of LeRobot: a torch module with `config`, `name` and its own loss."""
+
+
+def native_losses(
+    network: Network, inputs: Mapping[str, Any], *, seed: int
+) -> Float[Tensor, "rows"] | None:
+    """Losses of all samples in one pass; None for a policy that has no such way.
+
+    Noise that the policy draws is that of the whole batch, from one seed.
+    """
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        if "reduction" in inspect.signature(network.forward).parameters:
+            losses: Tensor = network(dict(inputs), reduction="none")[0]
+            return losses.flatten(1).mean(1) if losses.ndim > 1 else losses
+        if network.name == "act":
+            return _act_losses(network, inputs)
+    return None
+
+
+def losses_one_by_one(
+    network: Network, inputs: Mapping[str, Any], places: Iterable[int], *, seed: int
+) -> Float[Tensor, "rows"]:
+    """LeRobot's loss of each sample alone; its noise depends on its place and on nothing else."""
+    found = []
+    for row, place in enumerate(places):
+        with torch.random.fork_rng():
+            torch.manual_seed((seed + 0x9E3779B97F4A7C15 * place) % (1 << 63))
+            one = single_row(inputs, row)
+            found.append(
+                _act_losses(network, one)[0]
+                if network.name == "act" and not network.training
+                else network(one)[0]
+            )
+    return torch.stack(found)
+
+
+def single_row(inputs: Mapping[str, Any], row: int) -> dict[str, Any]:
+    """One sample of a batch, as a batch of one."""
+    return {
+        name: value[row : row + 1] if isinstance(value, Tensor | list) else value
+        for name, value in inputs.items()
+    }
+
+
+def _act_losses(network: Network, inputs: Mapping[str, Any]) -> Float[Tensor, "rows"]:
+    """ACT's own formula before its mean; outside of training it has no posterior to be held to,
+    which LeRobot's own `forward` does not expect."""
+    frames = dict(inputs)
+    if network.config.image_features:
+        frames["observation.images"] = [frames[name] for name in network.config.image_features]
+    actions, (mean, log_variance) = network.model(frames)
+    counted = ~frames["action_is_pad"].unsqueeze(-1)
+    losses: Tensor = ((actions - frames["action"]).abs() * counted).flatten(1).mean(1)
+    if mean is not None and network.config.use_vae:
+        divergence = -0.5 * (1 + log_variance - mean.square() - log_variance.exp()).sum(-1)
+        losses = losses + network.config.kl_weight * divergence
+    return losses
