@@ -14,6 +14,7 @@ from phaser.cli.arguments import (
     add_kinds,
     add_phases,
     add_record,
+    add_track,
     add_verbose,
     processes,
     split_first,
@@ -213,5 +214,6 @@ def _parser() -> Parser:
     add_engine(parser)
     add_verbose(parser)
     add_record(parser)
+    add_track(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     return parser

@@ -16,6 +16,7 @@ from phaser.cli.arguments import (
     add_kinds,
     add_phases,
     add_record,
+    add_track,
     add_verbose,
     budgets_in,
     processes,
@@ -224,6 +225,7 @@ def _parser() -> Parser:
     )
     add_verbose(parser)
     add_record(parser)
+    add_track(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     return parser
 
