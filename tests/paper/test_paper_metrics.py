@@ -25,6 +25,8 @@ def test_metrics_of_a_worked_three_task_matrix() -> None:
     BWT        = -0.4
     forgetting = ((1.0 - 0.4) + (0.8 - 0.5)) / 2     = 0.45
     plasticity = (0.9 + 0.8 + 0.7) / 3               = 0.8
+    LIBERO NBT = ((0.9 - (1.0 + 0.4) / 2) + (0.8 - 0.5)) / 2             = 0.25
+    LIBERO AUC = ((0.9 + 1.0 + 0.4) / 3 + (0.8 + 0.5) / 2 + 0.7) / 3     = 6.35 / 9
     """
     tenths = {"aa": 9, "ba": 10, "bb": 8, "ca": 4, "cb": 5, "cc": 7}
     counts = {(key[0], key[1]): (k, 10) for key, k in tenths.items()}
@@ -34,6 +36,22 @@ def test_metrics_of_a_worked_three_task_matrix() -> None:
     assert metrics.backward_transfer == pytest.approx(-0.4)
     assert metrics.forgetting == pytest.approx(0.45)
     assert metrics.plasticity == pytest.approx(0.8)
+    assert metrics.libero_nbt == pytest.approx(0.25)
+    assert metrics.libero_auc == pytest.approx(6.35 / 9)
+    assert metrics.forward_transfer is None, "no task was tried before it was learnt"
+
+
+def test_metrics_that_need_more_rollouts_are_told_only_where_they_were_made() -> None:
+    """The matrix above, b tried after a (2 of 10) and c after b (1 of 10), then a stage less"""
+    tenths = {"aa": 9, "ab": 2, "ba": 10, "bb": 8, "bc": 1, "ca": 4, "cb": 5, "cc": 7}
+    counts = {(key[0], key[1]): (k, 10) for key, k in tenths.items()}
+    before = continual_metrics(SuccessMatrix.from_counts("abc", counts))
+    assert before.forward_transfer == pytest.approx(0.15)
+    assert before.libero_auc == pytest.approx(6.35 / 9), "rollouts before learning do not count"
+    del counts["b", "a"]
+    less = continual_metrics(SuccessMatrix.from_counts("abc", counts))
+    assert (less.libero_nbt, less.libero_auc, less.complete) == (None, None, False)
+    assert less.negative_backward_transfer == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize("method", OPENVLA_GOAL)
