@@ -28,7 +28,7 @@ from phaser.report.contrasts import BASELINES, EVERY, Contrasts, corrected
 from phaser.report.runs import RunResult, rank
 from phaser.report.settled import verdict
 from phaser.report.summary import STREAMS, by_method
-from phaser.report.wording import bracket, counted, p_text, points
+from phaser.report.wording import bracket, counted, p_text, percent, points
 
 ByBudget = Mapping[Budget, Matrices]
 
@@ -69,6 +69,33 @@ class Curve:
     """Methods without a memory: the same at every budget."""
     contrasts: tuple[Contrast, ...]
     sentence: str
+    """The contrasts with their uncertainty."""
+
+    @property
+    def answer(self) -> str:
+        """The result for a person: what little and much memory keep, and what is settled."""
+        found = [one for one in self.contrasts if one.method == _told(self.contrasts)]
+        names = [found[0].baseline, found[0].method] if found else list(self.methods)[-2:]
+        ends = [
+            f"with {budget} {' and '.join(kept)}"
+            for budget in dict.fromkeys((self.budgets[0], self.budgets[-1]))
+            if (kept := self._kept(names, budget))
+        ]
+        ends += [f"without rehearsal {percent(one.mean)}" for name, one in self.bounds.items()
+                 if name == "sequential"]  # fmt: skip
+        over = "".join(
+            f" Over all budgets, {one.method} against {one.baseline}: {verdict(one.over_budgets)}."
+            for one in found[:1]
+        )
+        return f"Average success after the last task: {'; '.join(ends)}.{over}"
+
+    def _kept(self, names: Sequence[str], budget: Budget) -> list[str]:
+        return [
+            f"{percent(point.asr.mean)} ({name})"
+            for name in names
+            for point in self.methods[name]
+            if point.budget == budget
+        ]
 
     @property
     def unit(self) -> str:
@@ -195,11 +222,17 @@ def _corrected(contrasts: Sequence[Contrast], asked: Contrasts) -> tuple[Contras
     return tuple(replace(one, over_budgets=differences[pair]) for pair, one in found.items())
 
 
+def _told(contrasts: Sequence[Contrast]) -> str:
+    """The method that sentences are about: phaser, else the last one."""
+    names = [one.method for one in contrasts]
+    return "phaser" if "phaser" in names or not names else names[-1]
+
+
 def _sentence(contrasts: Sequence[Contrast]) -> str:
     """The contrasts of phaser, else of the last method."""
     if not contrasts:
         return "No two methods were run at several budgets in the same streams."
-    name = "phaser" if any(one.method == "phaser" for one in contrasts) else contrasts[-1].method
+    name = _told(contrasts)
     clauses = []
     for one in contrasts:
         if one.method == name:

@@ -8,10 +8,10 @@ from math import log10
 from phaser.evaluation.comparison import Estimate
 from phaser.report.curve import Curve
 from phaser.report.palette import Look, legend, looks
-from phaser.report.svg import drawing, element, hover, label, polyline, scrolling
+from phaser.report.svg import drawing, element, hover, label, polyline
 from phaser.report.wording import percent
 
-WIDTH, HEIGHT = 560, 300
+WIDTH, HEIGHT = 400, 260
 LEFT, RIGHT, TOP, BOTTOM = 44, 18, 14, 44
 
 Spot = tuple[float, Estimate]
@@ -55,8 +55,8 @@ def _figure(curve: Curve, spots: Mapping[str, Sequence[Spot]], unit: str) -> str
     for name, found in spots.items():
         parts.append(_line(name, [(x(amount), one) for amount, one in found], drawn[name]))
     title = f"Success after the last task against {unit}"
-    picture = scrolling(drawing(parts, width=WIDTH, height=HEIGHT, title=title), title)
-    return legend(drawn) + element("figure", picture)
+    picture = drawing(parts, width=WIDTH, height=HEIGHT, title=title)
+    return legend(drawn) + element("figure", picture, class_="grow")
 
 
 def _line(method: str, spots: Sequence[Spot], look: Look) -> str:

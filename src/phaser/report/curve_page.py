@@ -46,6 +46,7 @@ def render(curves: Sequence[Curve], pages: Mapping[Budget, str], *, meta: str = 
 
     pages: the file name of each budget's own page, beside this one.
     """
+    answers = " ".join(curve.answer for curve in curves)
     sentences = " ".join(curve.sentence for curve in curves)
     links = ", ".join(
         element("a", escape(str(budget)), href=name) for budget, name in pages.items()
@@ -53,7 +54,8 @@ def render(curves: Sequence[Curve], pages: Mapping[Budget, str], *, meta: str = 
     header = element(
         "header",
         element("p", "What was kept, by memory", class_="kicker")
-        + element("h1", escape(sentences))
+        + element("h1", escape(answers))
+        + element("p", escape(sentences), class_="lead")
         + element("p", f"A page per budget: {links}.", class_="lead"),
     )
     body = header + "".join(_section(curve) for curve in curves)
@@ -65,7 +67,7 @@ def _section(curve: Curve) -> str:
     notes = "".join(element("p", escape(one)) for one in curve_tables.remarks(curve))
     return section(
         f"Retention against {curve.unit}",
-        "Average success after the last task with its 95 % interval; dashed: methods without a "
+        "Average success after the last task with its 95 % interval; lines across: methods without a "
         "memory.",
         curve_figure.by_budget(curve),
         _table(curve_tables.success_rows(curve)),

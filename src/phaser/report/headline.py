@@ -35,7 +35,8 @@ def answer(
     named: dict[str, MethodRow] = {row.method: row for row in rows}  # type: ignore[misc]
     clauses = []
     if "sequential" in named:
-        clauses.append(f"without rehearsal {_left(named['sequential'], num_tasks)} are left")
+        left = _left(named["sequential"], num_tasks)
+        clauses.append(f"without rehearsal {left} {'is' if left.startswith('1 ') else 'are'} left")
     replaying = _told(list(named.values()))
     if replaying:
         stored = f"rehearsing {memory}" if memory else "with rehearsal"
@@ -64,7 +65,8 @@ def _settled(rows: Sequence[MethodRow] | Sequence[LossRow]) -> str:
     """Says whether the first comparison is decided."""
     row: Any = of_interest(list(rows))
     if row is None:
-        return ""
+        seeds = max(_num_seeds(one) for one in rows)
+        return "With one seed, what of this is luck is not known." if seeds == 1 else ""
     rival, found = next(iter(row.differences.items()))
     said = verdict(found)
     if said.startswith("not settled"):
@@ -81,6 +83,10 @@ def _settled(rows: Sequence[MethodRow] | Sequence[LossRow]) -> str:
         return f"{row.method} and {rival} are {said}."
     higher = (found.mean > 0) == (found.equivalence is not None)
     return f"{row.method} keeps {'more' if higher else 'less'} than {rival}: {said}."
+
+
+def _num_seeds(row: MethodRow | LossRow) -> int:
+    return row.loss.num_seeds if hasattr(row, "loss") else row.asr.num_seeds
 
 
 def _loss_answer(rows: Sequence[LossRow], num_tasks: int) -> str:

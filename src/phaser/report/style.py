@@ -65,6 +65,7 @@ figure { margin: 0; max-width: 100%; } figcaption { margin: 0 0 2px; overflow-wr
 .forest .axis span { white-space: nowrap; }
 .forest .axis { height: 18px; background: none; border: 0; font-size: 12px; color: var(--soft); }
 .forest .name { overflow-wrap: anywhere; } .forest .value { font-variant-numeric: tabular-nums; }
+.grow svg { width: 100%; max-width: 560px; height: auto; }
 .patterns { position: absolute; }
 svg { max-width: none; vertical-align: middle; } svg text { font-family: inherit; }
 svg .name { fill: var(--ink); font-size: 13px; }

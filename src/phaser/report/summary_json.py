@@ -18,6 +18,7 @@ def curves_json(curves: Sequence[Curve]) -> list[dict[str, Any]]:
 def curve_json(curve: Curve) -> dict[str, Any]:
     """Budgets by their words; all rates are fractions."""
     return {
+        "answer": curve.answer,
         "sentence": curve.sentence,
         "budgets": [str(budget) for budget in curve.budgets],
         "methods": {
