@@ -67,8 +67,8 @@ def _section(curve: Curve) -> str:
     notes = "".join(element("p", escape(one)) for one in curve_tables.remarks(curve))
     return section(
         f"Retention against {curve.unit}",
-        "Average success after the last task with its 95 % interval; lines across: methods without a "
-        "memory.",
+        "Average success after the last task with its 95 % interval; lines across: methods "
+        "without a memory.",
         curve_figure.by_budget(curve),
         _table(curve_tables.success_rows(curve)),
         element("h3", "The same against what the memories hold") + bytes_held if bytes_held else "",
