@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from phaser.cli.arguments import Parser, steps
+from phaser.cli.arguments import Parser, processes, steps
 from phaser.core.errors import BadInput
 from phaser.experiments.grid import Engine
 
@@ -18,6 +18,7 @@ def add_engine(parser: Parser) -> None:
     group.add_argument(
         "--engine", choices=(LOCAL, RAY), default=LOCAL, help="local processes, or Ray (extra: ray)"
     )
+    group.add_argument("--workers", type=processes, default=2, help="local: processes (default: 2)")
     group.add_argument(
         "--address", metavar="HOST", help="Ray's cluster: auto, or ray://HOST:10001 (default: own)"
     )

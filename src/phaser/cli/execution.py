@@ -14,7 +14,7 @@ from phaser.core.suite import SPLITS
 from phaser.experiments.events import Event, Failed
 from phaser.experiments.position import POSITION, Position
 from phaser.experiments.run import Run
-from phaser.experiments.traces import Traces
+from phaser.experiments.traces import Traces, require_trackers
 from phaser.experiments.unrecorded import unrecorded
 
 Notify = Callable[[str, Event], None]
@@ -110,4 +110,7 @@ def traces_in(chosen: Namespace, run: Run) -> Traces:
     """What the flags ask cells to leave beside their results."""
     if chosen.record and not run.suite.has_simulator:
         raise BadInput("--record films rollouts, but this suite has no simulator; leave it out")
-    return Traces(clips_per_task=chosen.record)
+    trackers = tuple(dict.fromkeys(getattr(chosen, "track", ())))
+    traces = Traces(clips_per_task=chosen.record, trackers=trackers)
+    require_trackers(trackers)
+    return traces

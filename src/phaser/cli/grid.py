@@ -14,8 +14,8 @@ from phaser.cli.arguments import (
     add_kinds,
     add_phases,
     add_record,
+    add_track,
     add_verbose,
-    processes,
     split_first,
 )
 from phaser.cli.engines import add_engine, engine_of
@@ -35,7 +35,7 @@ from phaser.core.errors import BadInput
 from phaser.core.files import require_writable
 from phaser.core.processes import require_one_process
 from phaser.experiments.finished import check_budgets, is_finished
-from phaser.experiments.grid import CellsFailed, Engine
+from phaser.experiments.grid import CellsFailed, Engine, run_grid
 from phaser.experiments.grid_file import DEFAULT_METHODS, GRID, write_grid
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run
@@ -140,9 +140,6 @@ def run_cells(
     require_frames_for_phases(todo, say, learnt=learnt)
 
     def work(notify: Notify) -> None:
-        # Imported when progress is on the screen: torch takes seconds to load.
-        from phaser.experiments.grid import run_grid
-
         run_grid(
             cells,
             out,
@@ -208,10 +205,10 @@ def _parser() -> Parser:
     add_phases(parser)
     add_kinds(parser, rules=False)
     add_budget_tolerance(parser)
-    parser.add_argument("--workers", type=processes, default=2, help="processes (default: 2)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/PRESET")
     add_engine(parser)
     add_verbose(parser)
     add_record(parser)
+    add_track(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     return parser
