@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from phaser.cli.arguments import (
@@ -126,11 +127,7 @@ def run_cells(
 ) -> list[Path]:
     """Say what is there already, run the rest, watched."""
     todo = [cell for cell in cells if not is_finished(cell, out / cell.name)]
-    stream = sys.stderr if to_stderr else sys.stdout
-
-    def say(line: str) -> None:
-        print(line, file=stream, flush=True)
-
+    say = partial(print, file=sys.stderr if to_stderr else sys.stdout, flush=True)
     if len(todo) < len(cells):
         say(f"{len(cells) - len(todo)} of {len(cells)} cells are finished in {out} and are reused.")
     if not todo:
