@@ -84,11 +84,8 @@ Order: default < preset < file < flag. All settings of this preset and method:
 def execute(arguments: Sequence[str]) -> int:
     name, words = split_first(arguments)
     parser = _parser()
-    if "-h" in words or "--help" in words:
-        print(SHORT, end="")
-        return 0
-    if ALL in words:
-        print(_help(parser, name, words))
+    if {"-h", "--help", ALL} & {*words}:
+        print(_help(parser, name, words) if ALL in words else SHORT.rstrip())
         return 0
     chosen, rest = parser.parse_known_args(words)
     if chosen.resume is not None:

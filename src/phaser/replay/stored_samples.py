@@ -30,14 +30,15 @@ class StoredSamples:
     store: Store
     _datasets: dict[str, Any] = field(default_factory=dict)
 
-    def check_references(self) -> None:
-        """Refuse to begin where a dataset that frames stayed in is gone or was changed."""
+    def checked(self) -> StoredSamples:
+        """The same, refused where a dataset that frames stayed in is gone or was changed."""
         for task in self.store.tasks:
             reference = reference_of(task)
             if reference is not None and Path(reference.root, "meta", "info.json").exists():
                 reference.check_files()
             elif reference is not None:
                 self._dataset(task.name)
+        return self
 
     def read(self, refs: Sequence[FrameRef]) -> list[Any]:
         """The samples of these frames, in this order."""
