@@ -109,8 +109,8 @@ def _parser() -> Parser:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="instead: recompute the numbers of documents that name their runs in comments; exit "
-        "code 1 where one differs",
+        help="instead: recompute every number of pages (.html) and of saved --json (.json), and of "
+        "documents (.md) that name their runs in comments; exit code 1 where one differs",
     )
     return parser
 
