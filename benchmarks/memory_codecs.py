@@ -36,7 +36,8 @@ from phaser.training.material import TaskMaterial
 from phaser.training.probe import PolicyProbe
 
 RAW, PNG = "raw", "png"
-LOSSLESS, LOSSY = (PNG, "webp-lossless"), ("jpeg:95", "jpeg:75", "webp:95", "webp:75", "webp:25")
+LOSSLESS = (PNG, "webp-lossless")
+LOSSY = ("jpeg:95", "jpeg:75", "webp:95", "webp:75", "webp:25", "avif:90", "avif:80", "avif:60")
 KEPT = 20
 SPEED_IMAGES, SPEED_ROUNDS = 64, 15
 
@@ -48,18 +49,19 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("memory-codecs"), help="two files in here")
     parser.add_argument("--pairs", type=int, default=5, help="of neighbouring tasks")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--codecs", nargs="+", default=LOSSY, help="lossy ones to measure")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     keep_freed_memory()
-    found = measure(pairs=chosen.pairs, seeds=chosen.seeds)
+    found = measure(pairs=chosen.pairs, seeds=chosen.seeds, lossy=chosen.codecs)
     publish(chosen.out, "memory_codecs", found, markdown(found))
 
 
-def measure(*, pairs: int, seeds: int) -> dict[str, Any]:
+def measure(*, pairs: int, seeds: int, lossy: Sequence[str] = LOSSY) -> dict[str, Any]:
     run = preset("metaworld-10")
     tasks = run.suite.tasks()
     images = _images(run.suite.demos(tasks[0], "train"), SPEED_IMAGES)
-    sizes = sizes_of(images)
+    sizes = sizes_of(images, lossy)
     trials = [
         trial(replace(run, seed=seed), tasks[first : first + 2], sizes)
         for seed in range(seeds)
@@ -71,10 +73,11 @@ def measure(*, pairs: int, seeds: int) -> dict[str, Any]:
 def trial(run: Run, tasks: Sequence[Task], sizes: dict[str, float]) -> Losses:
     """Losses of one pair of tasks and one seed, by codec, at equal frames and at equal bytes."""
     pair = Pair.of(run, tasks)
-    same_frames = {codec: pair.loss_after(codec, KEPT) for codec in (RAW, *LOSSY)}
+    lossy = [codec for codec in sizes if codec not in (RAW, *LOSSLESS)]
+    same_frames = {codec: pair.loss_after(codec, KEPT) for codec in (RAW, *lossy)}
     same_bytes = {
-        codec: pair.loss_after(codec if codec in LOSSY else RAW, _as_many_bytes(sizes, codec))
-        for codec in (RAW, "webp-lossless", *LOSSY)
+        codec: pair.loss_after(codec if codec in lossy else RAW, _as_many_bytes(sizes, codec))
+        for codec in (RAW, "webp-lossless", *lossy)
     }
     # Lossless codecs give back the same pixels: the same training, not run twice.
     found = {"frames": same_frames, "bytes": same_bytes | {PNG: same_frames[RAW]}}
@@ -84,7 +87,7 @@ def trial(run: Run, tasks: Sequence[Task], sizes: dict[str, float]) -> Losses:
 
 def summary(trials: Sequence[Losses], images: np.ndarray) -> dict[str, Any]:
     baseline = [one["frames"][RAW] for one in trials]
-    sizes = sizes_of(images)
+    sizes = sizes_of(images, [codec for codec in trials[0]["frames"] if codec != RAW])
     return {
         "trials": list(trials),
         "pixels": list(images.shape[1:]),
@@ -96,14 +99,14 @@ def summary(trials: Sequence[Losses], images: np.ndarray) -> dict[str, Any]:
             }
             for kind in ("frames", "bytes")
         },
-        "cost": _cost(images),
+        "cost": _cost(images, [codec for codec in sizes if codec != RAW]),
     }
 
 
-def sizes_of(images: np.ndarray) -> dict[str, float]:
+def sizes_of(images: np.ndarray, lossy: Sequence[str] = LOSSY) -> dict[str, float]:
     """Mean bytes of an image."""
     sizes = {RAW: float(images[0].nbytes)}
-    for name in (*LOSSLESS, *LOSSY):
+    for name in (*LOSSLESS, *lossy):
         codec = ImageCodec.parse(name)
         sizes[name] = float(np.mean([len(codec.encode(image)) for image in images]))
     return sizes
@@ -205,8 +208,8 @@ def _images(demos: Sequence[Demo], count: int) -> np.ndarray:
     return np.stack(list(some()))
 
 
-def _cost(images: np.ndarray) -> dict[str, dict[str, float]]:
-    codecs = {name: ImageCodec.parse(name) for name in (*LOSSLESS, *LOSSY)}
+def _cost(images: np.ndarray, names: Sequence[str]) -> dict[str, dict[str, float]]:
+    codecs = {name: ImageCodec.parse(name) for name in names}
     coded = {name: [codec.encode(one) for one in images] for name, codec in codecs.items()}
     count, shape = len(images), images.shape[1:]
     encoding = seconds_per_call(
@@ -225,6 +228,7 @@ def _cost(images: np.ndarray) -> dict[str, dict[str, float]]:
     return {
         name: {
             "bytes": float(np.mean([len(one) for one in coded[name]])),
+            **_decibels(images, codecs[name], coded[name]),
             "encode_us": 1e6 * float(np.median(encoding[name])),
             "decode_us": 1e6 * float(np.median(decoding[name])),
         }
@@ -232,20 +236,31 @@ def _cost(images: np.ndarray) -> dict[str, dict[str, float]]:
     }
 
 
+def _decibels(images: np.ndarray, codec: ImageCodec, coded: Sequence[bytes]) -> dict[str, float]:
+    """Peak signal-to-noise ratio over all images; lossless codecs have none."""
+    if codec.lossless:
+        return {}
+    back = [codec.decode(one, images.shape[1:], "the image") for one in coded]
+    error = np.mean((np.stack(back).astype(np.float64) - images) ** 2)
+    return {"decibels": float(10 * np.log10(255**2 / error))}
+
+
 def markdown(found: dict[str, Any]) -> str:
     raw = float(np.prod(found["pixels"]))
     lines = [
-        "| codec | bytes per image | against raw | encode | decode "
+        "| codec | bytes per image | against raw | dB | encode | decode "
         f"| loss, {KEPT} frames (95 %) | frames in equal bytes | loss, equal bytes (95 %) |",
-        "|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for name, frames in found["frames_at_equal_bytes"].items():
         cost = found["cost"].get(name, {"bytes": raw})
         speed = [
             f"{cost[key]:.0f} µs" if key in cost else "–" for key in ("encode_us", "decode_us")
         ]
+        noise = f"{cost['decibels']:.1f}" if "decibels" in cost else "–"
         lines.append(
-            f"| {name} | {cost['bytes']:.0f} | {cost['bytes'] / raw:.2f} | {' | '.join(speed)} "
+            f"| {name} | {cost['bytes']:.0f} | {cost['bytes'] / raw:.2f} "
+            f"| {noise} | {' | '.join(speed)} "
             f"| {_effect(found['ratio']['frames'].get(name))} | {frames} "
             f"| {_effect(found['ratio']['bytes'][name])} |"
         )

@@ -8,7 +8,6 @@ import pytest
 from made_up_run import made_up_run
 from made_up_worker import work
 
-from phaser.cli.execution import unrecorded
 from phaser.cli.grid_pages import groups
 from phaser.cli.main import execute
 from phaser.core.errors import BadInput
@@ -21,6 +20,7 @@ from phaser.experiments.grid_file import Grid, grid_text, read_grid
 from phaser.experiments.presets import preset
 from phaser.experiments.run import run_from, settings_of
 from phaser.experiments.traces import Traces
+from phaser.experiments.unrecorded import unrecorded
 from phaser.memory.budget import Budget
 
 RATE = Axis(setting="fit.learning-rate", values=(1e-3, 2e-3))

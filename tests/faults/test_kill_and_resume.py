@@ -22,6 +22,7 @@ WHAT_IS_WRITTEN = {
 }
 CLOCKS = {
     "timing.json": None,
+    "events.jsonl": None,
     "position.json": ("seconds", "sha256"),
     "memory/manifest.json": ("added", "checksum"),
 }

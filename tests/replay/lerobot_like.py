@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -92,3 +93,42 @@ class LeRobotDatasetLike:
             "task": self.meta.tasks[int(columns["task_index"][row])],
             **(self.extra(episode, frame) if self.extra else {}),
         }
+
+
+class OnDisk(LeRobotDatasetLike):
+    """The same with a folder, opened as LeRobot opens one; samples do not depend on its files."""
+
+    def __init__(self, repo_id: str, root: Any = None, **settings: Any) -> None:
+        self.settings = settings
+        self.opened = (repo_id, str(root))
+        super().__init__(instructions=(repo_id.rpartition("/")[2],))
+        self.repo_id, self.root = repo_id, root
+        self.revision, self.video_backend = "v3.0", "pyav"
+        self.episodes = settings.get("episodes")
+        self.delta_timestamps = settings.get("delta_timestamps")
+
+
+def write_folder(root: Path) -> Path:
+    """A LeRobot dataset of three short episodes, with images in its table."""
+    from phaser.demos.lerobot_layout import Shapes
+    from phaser.demos.lerobot_writer import Episode, write_dataset
+
+    episodes = [
+        Episode(
+            instruction="lift the cup",
+            actions=actions_of(length),
+            states=actions_of(length),
+            images={"top": np.stack([pixels_of(number, k) for k in range(length)])},
+        )
+        for number, length in enumerate((12, 15, 18))
+    ]
+    names = ("x", "y", "z", "gripper")
+    shapes = Shapes(
+        fps=10,
+        robot_type="none",
+        state_names=names,
+        action_names=names,
+        cameras={"top": (16, 16)},
+    )
+    write_dataset(root, episodes, shapes=shapes, sidecar=None)
+    return root

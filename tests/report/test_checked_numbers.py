@@ -128,3 +128,39 @@ def test_documents_and_folders_are_not_mixed(
 ) -> None:
     assert main.execute(["report", str(tmp_path), "--check", "page.md"]) == 2
     assert "leave out DIR" in capsys.readouterr().err
+
+
+def test_every_number_of_a_page_is_recomputed_and_a_changed_one_is_found(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+    assert main.execute(["report", "runs/one", "--out", "one.html", "--json"]) == 0
+    Path("one.json").write_text(capsys.readouterr().out)
+    assert main.execute(["report", "--check", "one.html", "one.json"]) == 0
+    count, rest = capsys.readouterr().out.split(" ", 1)
+    assert int(count.replace(",", "")) > 500
+    assert rest == "numbers recomputed, 0 of them differ\n"
+    for name, was, now in (
+        ("one.html", "<td>57.5</td>", "<td>58.5</td>"),
+        ("one.html", "er: 45.0 %", "er: 46.0 %"),
+        ("one.json", '"successes": 54', '"successes": 55'),
+    ):
+        text = Path(name).read_text()
+        assert was in text
+        changed = Path(f"changed-{name}")
+        changed.write_text(text.replace(was, now, 1))
+        assert main.execute(["report", "--check", str(changed)]) == 1
+        assert "1 of them differ" in capsys.readouterr().out
+
+
+def test_a_page_over_budgets_is_recomputed_and_one_without_runs_is_refused(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+    assert main.execute(["report", "runs/two", "--out", "two.html", "--json"]) == 0
+    Path("two.json").write_text(capsys.readouterr().out)
+    assert main.execute(["report", "--check", "two.html", "two.json"]) == 0
+    assert "0 of them differ" in capsys.readouterr().out
+    Path("other.html").write_text("<p>5</p>")
+    assert main.execute(["report", "--check", "other.html"]) == 2
+    assert "does not say which runs it is from" in capsys.readouterr().err

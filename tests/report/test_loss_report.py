@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from phaser.cli.output import summary_json
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.files import write_json
 from phaser.evaluation.matrix import EPISODES_SCHEMA
 from phaser.evaluation.phase_losses import LOSSES_SCHEMA, task_losses
 from phaser.report.page import write_report
 from phaser.report.runs import read_run
+from phaser.report.summary_json import summary_json
 from phaser.report.tables import as_markdown, as_text
 
 TASKS = ("open", "lift", "carry")

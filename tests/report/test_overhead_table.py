@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from phaser.cli.output import summary_json
 from phaser.core.errors import BrokenFile
 from phaser.core.files import read_json, write_bytes, write_json
 from phaser.report.overhead import HEADINGS, OverheadRow, cells
 from phaser.report.page import write_report
 from phaser.report.runs import read_run
+from phaser.report.summary_json import summary_json
 from phaser.report.tables import as_markdown
 
 WriteRun = Callable[..., Path]

@@ -121,6 +121,16 @@ def add_record(parser: Parser) -> None:
     )
 
 
+def add_track(parser: Parser) -> None:
+    parser.add_argument(
+        "--track",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="also send losses and success to tensorboard, wandb or mlflow",
+    )
+
+
 KINDS = {"suite": "suite", "policy": "policy"}
 RULES = {"keep": "keep rule", "draw": "draw rule", "rehearse": "rehearse rule"}
 RULES |= {"penalty": "penalty", "segmenter": "segmenter"}

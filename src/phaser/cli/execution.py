@@ -9,13 +9,13 @@ from pathlib import Path
 
 from phaser.cli.progress import Watch
 from phaser.cli.recordings import BackgroundRecorder
-from phaser.core.demonstration import Task
 from phaser.core.errors import BadInput
-from phaser.core.suite import SPLITS, Suite
+from phaser.core.suite import SPLITS
 from phaser.experiments.events import Event, Failed
 from phaser.experiments.position import POSITION, Position
 from phaser.experiments.run import Run
-from phaser.experiments.traces import Traces
+from phaser.experiments.traces import Traces, require_trackers
+from phaser.experiments.unrecorded import unrecorded
 
 Notify = Callable[[str, Event], None]
 """Called with the name of a cell and what happened in it."""
@@ -31,12 +31,14 @@ def watched(
     to_stderr: bool,
     learnt: Collection[str] = (),
     verbose: bool = False,
+    records: bool = True,
 ) -> None:
     """Do the work while recordings are made in the background and progress is shown.
 
     learnt: tasks that no cell has to learn any more; what is gone of them is not recorded again.
+    records: False where the work itself sees to the recordings.
     """
-    todo = unrecorded(cells, learnt)
+    todo = unrecorded(cells, learnt) if records else []
     stream = sys.stderr if to_stderr else sys.stdout
     with (
         Watch(cells, stream=stream, num_workers=num_workers, verbose=verbose) as watch,
@@ -50,21 +52,6 @@ def watched(
             watch.cell(name, event)
 
         work(notify)
-
-
-def unrecorded(cells: Sequence[Run], learnt: Collection[str] = ()) -> list[tuple[Run, list[Task]]]:
-    """Tasks of all cells that are not recorded yet, each once, with a run that has them.
-
-    Orders and streams choose among recordings and do not change them.
-    """
-    found: dict[Suite, tuple[Run, dict[str, Task]]] = {}
-    for cell in cells:
-        suite = cell.suite.for_seed(0).in_order("default")
-        _, tasks = found.setdefault(suite, (cell, {}))
-        for task in cell.suite.missing():
-            if task.name not in learnt:
-                tasks.setdefault(task.name, task)
-    return [(run, list(tasks.values())) for run, tasks in found.values() if tasks]
 
 
 def learnt_tasks(run: Run, folder: Path) -> frozenset[str]:
@@ -123,4 +110,7 @@ def traces_in(chosen: Namespace, run: Run) -> Traces:
     """What the flags ask cells to leave beside their results."""
     if chosen.record and not run.suite.has_simulator:
         raise BadInput("--record films rollouts, but this suite has no simulator; leave it out")
-    return Traces(clips_per_task=chosen.record)
+    trackers = tuple(dict.fromkeys(getattr(chosen, "track", ())))
+    traces = Traces(clips_per_task=chosen.record, trackers=trackers)
+    require_trackers(trackers)
+    return traces

@@ -14,8 +14,9 @@ from phaser.evaluation.clips import CLIPS
 
 ENDINGS = (".webp", ".mp4")
 EPILOG = """\
-A row per stage of training, a column per task; a frame turns green where the filmed rollout was
-solved and red where it was not, and the fraction counts all rollouts of that cell.
+A row per stage of training, a column per task; a frame turns green where the shown rollout was
+solved and red where it was not, and the fraction counts all rollouts of that cell. Where several
+rollouts of a cell were filmed (--record 3), the first is shown that ended as most of them did.
   phaser grid metaworld-quick --methods sequential phaser --record
   phaser film runs/metaworld-quick --out retention.webp
   phaser film runs/metaworld-quick --task drawer-open --out drawer.mp4

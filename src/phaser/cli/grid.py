@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from phaser.cli.arguments import (
@@ -14,10 +15,11 @@ from phaser.cli.arguments import (
     add_kinds,
     add_phases,
     add_record,
+    add_track,
     add_verbose,
-    processes,
     split_first,
 )
+from phaser.cli.engines import add_engine, engine_of
 from phaser.cli.execution import (
     Notify,
     learnt_tasks,
@@ -34,7 +36,7 @@ from phaser.core.errors import BadInput
 from phaser.core.files import require_writable
 from phaser.core.processes import require_one_process
 from phaser.experiments.finished import check_budgets, is_finished
-from phaser.experiments.grid import CellsFailed
+from phaser.experiments.grid import CellsFailed, Engine, run_grid
 from phaser.experiments.grid_file import DEFAULT_METHODS, GRID, write_grid
 from phaser.experiments.presets import preset
 from phaser.experiments.run import Run
@@ -48,6 +50,7 @@ axes     --methods A B                    default: sequential er phaser
          --seeds 0-7                      default: 0
          --budgets 10 20 50               frames kept per task (default: 20)
          --alternate-order                odd seeds learn the tasks in reverse
+         --orders default reverse         --streams 0-3
          --axis fit.batch_size 32 64      any setting is an axis
 all      --phases FILE                    phases by hand instead of Auto-PC's
          --policy NAME                    tiny, openvla-oft, qwen-gr00t, ...
@@ -57,7 +60,8 @@ all      --phases FILE                    phases by hand instead of Auto-PC's
 files    --out DIR                        default: runs/PRESET
          --record N                       film the first N rollouts of each task
 machine  --workers N                      cells at a time (default: 2)
-output   --verbose  --json
+         --engine ray --address auto      on a Ray cluster
+output   --verbose  --json                --track tensorboard
 
 All flags and settings: phaser grid PRESET --help-all
 """
@@ -100,6 +104,7 @@ def execute(arguments: Sequence[str]) -> int:
             budget_tolerance=tolerance,
             verbose=chosen.verbose,
             traces=traces_in(chosen, grid.base),
+            engine=engine_of(chosen),
         )
     except CellsFailed as error:
         folders, failed, code = error.finished, error, error.exit_code
@@ -118,27 +123,22 @@ def run_cells(
     budget_tolerance: float = 0.01,
     verbose: bool = False,
     traces: Traces | None = None,
+    engine: Engine | None = None,
 ) -> list[Path]:
     """Say what is there already, run the rest, watched."""
     todo = [cell for cell in cells if not is_finished(cell, out / cell.name)]
-    stream = sys.stderr if to_stderr else sys.stdout
-
-    def say(line: str) -> None:
-        print(line, file=stream, flush=True)
-
+    say = partial(print, file=sys.stderr if to_stderr else sys.stdout, flush=True)
     if len(todo) < len(cells):
         say(f"{len(cells) - len(todo)} of {len(cells)} cells are finished in {out} and are reused.")
     if not todo:
         check_budgets([out / cell.name for cell in cells], tolerance=budget_tolerance)
         return [out / cell.name for cell in cells]
-    require_suite(todo[0])
+    if engine is None:
+        require_suite(todo[0])
     learnt = frozenset.intersection(*(learnt_tasks(cell, out / cell.name) for cell in todo))
     require_frames_for_phases(todo, say, learnt=learnt)
 
     def work(notify: Notify) -> None:
-        # Imported when progress is on the screen: torch takes seconds to load.
-        from phaser.experiments.grid import run_grid
-
         run_grid(
             cells,
             out,
@@ -146,6 +146,7 @@ def run_cells(
             num_workers=num_workers,
             budget_tolerance=budget_tolerance,
             traces=traces,
+            engine=engine,
         )
 
     watched(
@@ -155,6 +156,7 @@ def run_cells(
         to_stderr=to_stderr,
         learnt=learnt,
         verbose=verbose,
+        records=engine is None,
     )
     return [out / cell.name for cell in cells]
 
@@ -202,9 +204,10 @@ def _parser() -> Parser:
     add_phases(parser)
     add_kinds(parser, rules=False)
     add_budget_tolerance(parser)
-    parser.add_argument("--workers", type=processes, default=2, help="processes (default: 2)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/PRESET")
+    add_engine(parser)
     add_verbose(parser)
     add_record(parser)
+    add_track(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     return parser

@@ -5,7 +5,8 @@ from __future__ import annotations
 import tomllib
 from argparse import Namespace
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 from phaser.cli.arguments import budgets_in, whole_numbers
@@ -15,6 +16,7 @@ from phaser.core.errors import BadInput
 from phaser.experiments.axes import Axes, Axis
 from phaser.experiments.grid_file import DEFAULT_METHODS, Grid, read_grid
 from phaser.experiments.presets import preset
+from phaser.experiments.run import Run
 
 HIDDEN = ("method.keep", "method.draw", "method.rehearse", "method.penalty", "budget")
 """Rules differ from method to method; `phaser run` changes their settings, and so does --axis."""
@@ -29,6 +31,8 @@ def grid_of(name: str, chosen: Namespace, rest: Sequence[str], *, flags: Sequenc
         if name and name != grid.base.preset:
             raise BadInput(f"grid: {chosen.from_file} starts from {grid.base.preset}, not {name}")
     base = with_kinds(grid.base, chosen)
+    if chosen.cache is not None:
+        base = _with_cache(base, chosen.cache)
     if chosen.phases is not None:
         # They take the place of the preset's, which may know other tasks than flags choose.
         base = replace(base, phases=())
@@ -36,6 +40,14 @@ def grid_of(name: str, chosen: Namespace, rest: Sequence[str], *, flags: Sequenc
     if chosen.phases is not None:
         base = base.with_phases(chosen.phases)
     return Grid(base=base, axes=_axes(grid.axes, chosen))
+
+
+def _with_cache(base: Run, cache: Path) -> Run:
+    """The run with its recordings and features in another folder, as several machines need it."""
+    if not any(field.name == "cache" for field in fields(base.suite)):  # type: ignore[arg-type]
+        raise BadInput(f"{base.suite_kind} has no cache of its own; set PHASER_CACHE instead")
+    suite = replace(base.suite, cache=cache.absolute())  # type: ignore[type-var]
+    return replace(base, suite=suite)
 
 
 def _axes(axes: Axes, chosen: Namespace) -> Axes:

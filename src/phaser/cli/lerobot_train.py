@@ -21,20 +21,24 @@ from phaser.memory.budget import Budget
 USAGE = """phaser lerobot-train --stream DATASET … [--replay.… …] [LeRobot's flags]
        phaser lerobot-train --replay.folder DIR [--replay.… …] [LeRobot's flags]"""
 DESCRIPTION = """\
-LeRobot's own lerobot-train, with rehearsal: a policy learns datasets one after another and keeps
-what it has learnt. Every flag that is not named here is LeRobot's and is passed on unchanged.
+LeRobot's own lerobot-train, with rehearsal: a policy learns datasets one after
+another and keeps what it has learnt. Every flag that is not named here is
+LeRobot's and is passed on unchanged.
 """
 EPILOG = """\
---stream learns its datasets in order; each starts from the policy of the one before. The output of
-each is a folder in --output_dir, the memory in --output_dir/memory. The same command with
---resume=true goes on where it was killed, also with more datasets at the end.
-Without --stream it is one run for one dataset, with LeRobot's own flags (--dataset.repo_id,
---policy.path, --resume, --config_path), and a memory that the runs share.
-Several processes: accelerate launch --multi_gpu --num_processes 2 $(which phaser) lerobot-train …,
-or torchrun --nproc_per_node 2 $(which phaser) lerobot-train …
+--stream learns its datasets in order; each starts from the policy of the one
+before. The output of each is a folder in --output_dir, the memory in
+--output_dir/memory. The same command with --resume=true goes on where it was
+killed, also with more datasets at the end.
 
-  phaser lerobot-train --stream me/pick me/stack --policy.type=act --steps=20000 \\
-    --output_dir=out --policy.push_to_hub=false --replay.budget 500
+Without --stream it is one run for one dataset, with LeRobot's own flags
+(--dataset.repo_id, --policy.path, --resume, --config_path), and a memory that
+the runs share.
+
+  phaser lerobot-train --stream me/pick me/stack --policy.type=act \\
+    --policy.push_to_hub=false --steps=20000 --output_dir=out
+
+  accelerate launch --multi_gpu --num_processes=2 $(which phaser) lerobot-train …
 """
 
 
@@ -87,6 +91,8 @@ def _single(chosen: Namespace, words: Words) -> int:
 
 def _tell(settings: Rehearsal) -> int:
     """Write the page, and say what was measured."""
+    from phaser.integrations.lerobot.running import leave
+
     if is_first_process():
         from phaser.integrations.lerobot.page import loss_table, read_stream, write_page
 
@@ -94,6 +100,7 @@ def _tell(settings: Rehearsal) -> int:
         table = "\n".join(columns([headings, *rows], right=range(1, len(headings))))
         page = write_page(settings.folder)
         print(f"\nheld-out loss\n{table}\n\nreport: {page.resolve()}", flush=True)
+    leave()
     return 0
 
 

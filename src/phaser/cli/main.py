@@ -20,6 +20,7 @@ VERBS = {
     "grid": ("phaser.cli.grid", "run methods × seeds × budgets × any setting; again to resume"),
     "report": ("phaser.cli.report", "compare finished runs: a table and report.html"),
     "diff": ("phaser.cli.diff", "settings and results in which two runs differ"),
+    "watch": ("phaser.cli.watch", "follow a run or a grid from another terminal"),
     "film": ("phaser.cli.film", "show runs made with --record as a moving matrix, WebP or mp4"),
     "power": ("phaser.cli.power", "how many streams and rollouts would find a gap, from a pilot"),
     "record": ("phaser.cli.record", "record and encode demonstrations in advance"),

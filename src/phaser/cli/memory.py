@@ -1,4 +1,4 @@
-"""`phaser memory show|verify|forget|repair|export`: look after a replay memory on disk."""
+"""`phaser memory show|verify|forget|repair|export|materialise`: look after a memory on disk."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ ACTIONS = {
     "forget": ("phaser.cli.memory_forget", "remove a task or an episode, bytes and all"),
     "repair": ("phaser.cli.memory_repair", "rebuild a missing manifest from the shards"),
     "export": ("phaser.cli.memory_export", "write the kept frames as a LeRobot v3.0 dataset"),
+    "materialise": (
+        "phaser.cli.memory_materialise",
+        "copy frames that stayed in their dataset into the memory",
+    ),
 }
 """Each action's module has `execute(arguments) -> exit code`."""
 
@@ -23,6 +27,7 @@ usage: phaser memory show DIR [--pictures FILE.html] [--json]
        phaser memory forget DIR --task NAME [--episode N] [--yes] [--json]
        phaser memory repair DIR [--json]
        phaser memory export DIR --to OUT [flags]
+       phaser memory materialise DIR [--task NAME] [--codec NAME] [--json]
 """
 
 

@@ -21,6 +21,7 @@ from phaser.cli.output import print_json
 from phaser.core.errors import BadInput, UnknownName
 from phaser.core.files import require_writable
 from phaser.demos.lerobot_layout import CAMERA_PREFIX, Shapes
+from phaser.memory.references import require_content
 from phaser.memory.store import Store
 
 ACTIONS = ("action", "actions")
@@ -32,6 +33,7 @@ def execute(arguments: Sequence[str]) -> int:
     store = Store.open(chosen.folder)
     if not store.tasks:
         raise BadInput(f"{chosen.folder} holds no task yet; there is nothing to export")
+    require_content(store.tasks, chosen.folder)
     if chosen.to.exists():
         raise BadInput(f"{chosen.to} exists already; choose a new folder with --to")
     if chosen.chunk > 1 and not chosen.sources:

@@ -13,6 +13,7 @@ from phaser.cli.text_table import columns, counted, file_size, printable
 from phaser.core.errors import BadInput, UnknownName
 from phaser.core.files import require_writable, write_text
 from phaser.core.memory import Bucket
+from phaser.memory.references import reference_of, require_content
 from phaser.memory.store import Store
 from phaser.memory.stored_task import StoredTask
 from phaser.report.contact_sheet import PhaseSheet, TaskSheet, Thumbnail, contact_sheet
@@ -38,6 +39,7 @@ def execute(arguments: Sequence[str]) -> int:
     store = Store.open(chosen.folder)
     page = None
     if chosen.pictures is not None:
+        require_content(store.tasks, chosen.folder)
         page = chosen.pictures if chosen.pictures.suffix == ".html" else chosen.pictures / PAGE
         require_writable(page.resolve().parent)
         sheets = [_sheet(store, task, chosen) for task in store.tasks]
@@ -58,13 +60,18 @@ def _lines(store: Store) -> list[str]:
     num_phases = sum(len(task.phases) for task in store.tasks)
     for task in store.tasks:
         size, added = file_size(task.num_bytes), task.added[:10]
-        rows.append((task.name, "", str(task.num_frames), size, added, str(task.codec)))
+        rows.append((task.name, "", str(task.num_frames), size, added, _images(task)))
         if num_phases <= MAX_PHASE_ROWS:
             rows += [("", *_phase_cells(row), "", "") for row in task.phases]
     table = columns([header, *rows], right=(2, 3))
     left_out = [] if num_phases <= MAX_PHASE_ROWS else [f"{num_phases} phases are in --json"]
     method = printable(str(store.about.get("method", "not said")))
     return [*table, *left_out, "", f"{_total(store)} · method {method}"]
+
+
+def _images(task: StoredTask) -> str:
+    """How images are stored, or that they stay where they were."""
+    return str(task.codec) if reference_of(task) is None else "in its dataset"
 
 
 def _phase_cells(row: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -105,6 +112,7 @@ def _as_json(store: Store) -> dict[str, Any]:
                 "num_bytes": task.num_bytes,
                 "added": task.added,
                 "images": str(task.codec),
+                "refers_to": getattr(reference_of(task), "root", None),
                 "lossless": task.codec.lossless,
                 "source": dict(task.source),
                 "file": task.shard,

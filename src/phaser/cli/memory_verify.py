@@ -10,7 +10,9 @@ from phaser.cli.arguments import Parser
 from phaser.cli.output import print_json
 from phaser.cli.text_table import columns, file_size, printable
 from phaser.core.errors import BrokenFile
+from phaser.core.files import sha256
 from phaser.memory.manifest import MANIFEST, read_manifest
+from phaser.memory.references import reference_of
 from phaser.memory.store import Store
 
 INTACT, BROKEN = "intact", "broken"
@@ -24,7 +26,7 @@ def execute(arguments: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     chosen = parser.parse(arguments)
     store = _opened(chosen.folder)
-    found = check_files(store)
+    found = check_files(store) | _check_datasets(store)
     broken = {name: complaint for name, complaint in found.items() if complaint}
     if chosen.json:
         states = [{"file": name, "intact": not said, "found": said} for name, said in found.items()]
@@ -83,6 +85,22 @@ def check_files(store: Store) -> dict[str, str]:
             except BrokenFile as error:
                 found[name] = printable(" ".join(str(error).split()))
             bars.advance(bar, sizes[name])
+    return found
+
+
+def _check_datasets(store: Store) -> dict[str, str]:
+    """What is wrong with each dataset that the memory refers to; every byte of it is read."""
+    found: dict[str, str] = {}
+    for task in store.tasks:
+        reference = reference_of(task)
+        if reference is None:
+            continue
+        name = f"dataset {reference.root}"
+        try:
+            reference.check_files(sha256)
+            found.setdefault(name, "")
+        except BrokenFile as error:
+            found[name] = printable(" ".join(str(error).split()))
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from phaser.cli.streams import is_utf8
 
 if TYPE_CHECKING:
     from phaser.report.curve import Curve
+    from phaser.report.source import Source
     from phaser.report.summary import Summary
 
 
@@ -22,6 +23,8 @@ class Pages:
     """The written pages: one per budget and, where there are several budgets, one over all."""
 
     reports: Sequence[tuple[Path, Summary]]
+    sources: Sequence[Source]
+    """The runs of each report, and how they were compared."""
     curves: Sequence[Curve] = ()
     overview: Path | None = None
     """The page of the curves."""
@@ -44,12 +47,17 @@ def write_pages(
     from phaser.core.files import write_text
     from phaser.evaluation.equivalence import MARGIN
     from phaser.report import curve_page
-    from phaser.report.by_budget import folders_by_budget, runs_by_budget
+    from phaser.report.by_budget import folders_by_budget
     from phaser.report.contrasts import Contrasts
-    from phaser.report.curve import curves
     from phaser.report.page import write_report
+    from phaser.report.source import Source
 
     within, asked = margin or MARGIN, Contrasts(tuple(contrasts))
+
+    def source(cells: Sequence[Path]) -> Source:
+        return Source(
+            runs=tuple(cells), budget_tolerance=budget_tolerance, margin=within, contrasts=asked
+        )
 
     def report(cells: Sequence[Path], page: Path) -> tuple[Path, Summary]:
         return page, write_report(
@@ -58,14 +66,16 @@ def write_pages(
 
     given = folders_by_budget(folders)
     if len(given) <= 1:
-        return Pages(reports=[report(folders, out)])
-    pages = {budget: out.with_stem(f"{out.stem}-b{budget.slug}") for budget in given}
+        return Pages(reports=[report(folders, out)], sources=[source(folders)])
+    pages = curve_page.pages_by_budget(out, given)
     reports = [report(cells, pages[budget]) for budget, cells in given.items()]
-    found = curves(runs_by_budget(folders), margin=within, contrasts=asked)
+    sources = [source(cells) for cells in given.values()]
+    everything = replace(source(folders), over_budgets=True)
+    found = curve_page.curves_of(everything)
     if not found:
-        return Pages(reports=reports)
-    write_text(out, curve_page.render(found, {one: page.name for one, page in pages.items()}))
-    return Pages(reports=reports, curves=found, overview=out)
+        return Pages(reports=reports, sources=sources)
+    write_text(out, curve_page.page_of(everything, out, found))
+    return Pages(reports=reports, sources=sources, curves=found, overview=out)
 
 
 def show(pages: Pages, *, as_json: bool, **more: Any) -> None:
@@ -86,54 +96,21 @@ def show(pages: Pages, *, as_json: bool, **more: Any) -> None:
 
 
 def pages_json(pages: Pages) -> dict[str, Any]:
-    """What the pages say, as JSON."""
-    reports = [{"page": str(page), **summary_json(one)} for page, one in pages.reports]
+    """All that the pages say, and which runs they are from."""
+    from phaser.report.summary_json import curves_json, summary_json
+
+    reports = [
+        {"page": str(page), "source": source.told(page), **summary_json(one)}
+        for (page, one), source in zip(pages.reports, pages.sources, strict=True)
+    ]
     if len(reports) == 1:
         return reports[0]
-    return {"curves": [curve_json(curve) for curve in pages.curves], "reports": reports}
-
-
-def curve_json(curve: Curve) -> dict[str, Any]:
-    """Budgets by their words; all rates are fractions."""
-    return {
-        "sentence": curve.sentence,
-        "budgets": [str(budget) for budget in curve.budgets],
-        "methods": {
-            method: [{**asdict(point), "budget": str(point.budget)} for point in found]
-            for method, found in curve.methods.items()
-        },
-        "bounds": {method: asdict(estimate) for method, estimate in curve.bounds.items()},
-        "contrasts": [
-            {
-                "method": one.method,
-                "baseline": one.baseline,
-                "budgets": [str(budget) for budget in one.budgets],
-                "left_out": [str(budget) for budget in one.left_out],
-                "over_budgets": asdict(one.over_budgets),
-                "at_budget": {
-                    str(budget): asdict(found) for budget, found in one.at_budget.items()
-                },
-            }
-            for one in curve.contrasts
-        ],
-    }
-
-
-def summary_json(summary: Summary) -> dict[str, Any]:
-    return {
-        "answer": summary.answer,
-        "sentence": summary.sentence,
-        "num_tasks": summary.num_tasks,
-        "complete": summary.complete,
-        "measure": summary.measure,
-        "unmeasured_tasks": list(summary.unmeasured),
-        "methods": [asdict(row) for row in summary.rows],
-        "overhead": [asdict(row) for row in summary.overhead],
-        "by_task": [
-            {"method": method, "baseline": baseline, "tasks": [asdict(one) for one in found]}
-            for (method, baseline), found in summary.by_task.items()
-        ],
-    }
+    found = {"curves": curves_json(pages.curves), "reports": reports}
+    if pages.overview is None:
+        return found
+    runs = dict.fromkeys(run for source in pages.sources for run in source.runs)
+    everything = replace(pages.sources[0], runs=tuple(runs), over_budgets=True)
+    return {"page": str(pages.overview), "source": everything.told(pages.overview), **found}
 
 
 def print_json(value: Any) -> None:

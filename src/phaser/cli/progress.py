@@ -158,7 +158,7 @@ class Watch:
         running = [one for one in self._cells.values() if one.started and not one.finished]
         yield from self._recordings.lines(width, signs=self._signs)
         if not running and not self._recordings.is_going_on:
-            yield "starting: Python, the policy and its encoders are loaded"
+            yield self._between()
         for one in running[: rows if 2 * len(running) > rows else len(running)]:
             if 2 * len(running) > rows:
                 yield one.one_line(width)
@@ -169,6 +169,12 @@ class Watch:
             yield fitting(width, f"{waiting} more to come")
         yield self._summary()
 
+    def _between(self) -> str:
+        """What happens while no cell is at work."""
+        if any(one.finished for one in self._cells.values()):
+            return "ending: processes are closed and results checked"
+        return "starting: Python, the policy and its encoders are loaded"
+
     def _keep_talking(self) -> None:
         """Say where a pipe's reader stands whenever nothing else was said for a while."""
         while not self._ended.wait(TICK_S):
@@ -177,7 +183,7 @@ class Watch:
             busy = [one for one in self._cells.values() if one.started and not one.finished]
             lines = [one.one_line(79) for one in busy[:4]]
             lines += self._recordings.one_line()
-            for line in lines or ["starting: Python, the policy and its encoders are loaded"]:
+            for line in lines or [self._between()]:
                 self.say(line)
             self.say(self._summary())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from phaser.cli.arguments import Parser, add_budget_tolerance, points_given
@@ -29,6 +30,8 @@ def execute(arguments: Sequence[str]) -> int:
     if not chosen.folders:
         parser.error("the following arguments are required: DIR")
     folders = finished_folders(chosen.folders)
+    if chosen.export is not None:
+        return _export(folders, chosen.export, as_json=chosen.json)
     require_writable(chosen.out.parent)
     pages = write_pages(
         folders,
@@ -92,6 +95,13 @@ def _parser() -> Parser:
         help="also say whether the streams so far decide each comparison; may be asked after "
         "every stream without raising the error above 5 %%",
     )
+    parser.add_argument(
+        "--export",
+        type=Path,
+        metavar="FOLDER",
+        help="instead: every table and figure of the paper that these runs have numbers for, as "
+        "CSV, LaTeX (booktabs), PNG and PDF; budgets, orders, phases and settings may differ",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     parser.add_argument("--markdown", action="store_true", help="print the table as markdown")
     parser.add_argument(
@@ -99,10 +109,24 @@ def _parser() -> Parser:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="instead: recompute the numbers of documents that name their runs in comments; exit "
-        "code 1 where one differs",
+        help="instead: recompute every number of pages (.html) and of saved --json (.json), and of "
+        "documents (.md) that name their runs in comments; exit code 1 where one differs",
     )
     return parser
+
+
+def _export(folders: Sequence[Path], out: Path, *, as_json: bool) -> int:
+    from phaser.report.exhibits.writing import export
+
+    require_writable(out.parent)
+    written, missing = export(folders, out)
+    if as_json:
+        print_json({"files": [str(path) for path in written], "without_numbers": missing})
+        return 0
+    print(f"{counted(len(written), 'file')} in {out.resolve()}")
+    if missing:
+        print(fill(f"these runs have no numbers for: {', '.join(missing)}", 80))
+    return 0
 
 
 def _check(documents: Sequence[Path], *, as_json: bool) -> int:

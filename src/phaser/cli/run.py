@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TextIO
 
 from phaser.cli.arguments import (
     ALL,
@@ -16,6 +17,7 @@ from phaser.cli.arguments import (
     add_kinds,
     add_phases,
     add_record,
+    add_track,
     add_verbose,
     budgets_in,
     processes,
@@ -82,11 +84,8 @@ Order: default < preset < file < flag. All settings of this preset and method:
 def execute(arguments: Sequence[str]) -> int:
     name, words = split_first(arguments)
     parser = _parser()
-    if "-h" in words or "--help" in words:
-        print(SHORT, end="")
-        return 0
-    if ALL in words:
-        print(_help(parser, name, words))
+    if {"-h", "--help", ALL} & {*words}:
+        print(_help(parser, name, words) if ALL in words else SHORT.rstrip())
         return 0
     chosen, rest = parser.parse_known_args(words)
     if chosen.resume is not None:
@@ -108,28 +107,33 @@ def execute(arguments: Sequence[str]) -> int:
     else:
         for line in _where_it_stands(run, out):
             print(line, file=stream)
-        require_suite(run)
-        learnt = learnt_tasks(run, out)
-        require_frames_for_phases([run], lambda line: print(line, file=stream), learnt=learnt)
-
-        def work(notify: Notify) -> None:
-            # Imported when progress is on the screen: torch takes seconds to load.
-            from phaser.experiments.cell import run_cell
-
-            tell = partial(notify, run.name)
-            run_cell(run, out, tell, simulators=simulators, traces=traces)
-
-        with Simulators(chosen.simulators) as simulators:
-            watched(
-                [run],
-                work,
-                num_workers=chosen.workers,
-                to_stderr=chosen.json,
-                learnt=learnt,
-                verbose=chosen.verbose,
-            )
+        _work(run, out, chosen, traces, stream)
     show(write_pages([out], out / "report.html"), as_json=chosen.json, folder=str(out))
     return 0
+
+
+def _work(run: Run, out: Path, chosen: Namespace, traces: Traces, stream: TextIO) -> None:
+    """Run the cell, watched."""
+    require_suite(run)
+    learnt = learnt_tasks(run, out)
+    require_frames_for_phases([run], lambda line: print(line, file=stream), learnt=learnt)
+
+    def work(notify: Notify) -> None:
+        # Imported when progress is on the screen: torch takes seconds to load.
+        from phaser.experiments.cell import run_cell
+
+        tell = partial(notify, run.name)
+        run_cell(run, out, tell, simulators=simulators, traces=traces)
+
+    with Simulators(chosen.simulators) as simulators:
+        watched(
+            [run],
+            work,
+            num_workers=chosen.workers,
+            to_stderr=chosen.json,
+            learnt=learnt,
+            verbose=chosen.verbose,
+        )
 
 
 def _beside(run: Run, out: Path, num_simulators: int, traces: Traces) -> int:
@@ -224,6 +228,7 @@ def _parser() -> Parser:
     )
     add_verbose(parser)
     add_record(parser)
+    add_track(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, no table")
     return parser
 

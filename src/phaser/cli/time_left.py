@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 
 QUIET_S = {
     "start": 6.0,
-    "record": 0.6,
-    "read": 3.0,
+    "record": 1.1,
+    "read": 1.5,
     "step": 0.02,
     "rollout": 0.5,
-    "measure": 1.5,
+    "measure": 0.5,
 }
 """Seconds of one unit on a quiet machine: a start of processes, a recorded and encoded
 demonstration, a task that is read, a training step, a rollout, a task that is measured and kept."""
@@ -95,5 +95,5 @@ class Countdown:
         pulled = rest + (1 - math.exp(-elapsed / PULL_S)) * (guess - rest)
         # However wrong the last guess was, what is shown at most doubles or halves in that time.
         most = 2 ** (elapsed / PULL_S)
-        self.shown = min(max(pulled, rest / most), max(rest, SHORTEST_S) * most)
+        self.shown = min(max(pulled, rest / most), max(self.shown, SHORTEST_S) * most)
         return self.shown

@@ -19,6 +19,8 @@ EXTRAS = {
     "openai": "vlm",
     "huggingface_hub": "libero-fetch",
     "lerobot": "lerobot",
+    "matplotlib": "figures",
+    "ray": "ray",
 }
 """The extra to install for each library, by the name under which Python imports it."""
 

@@ -6,11 +6,9 @@ lists shape, type and size. A folder without a matching index counts as not ther
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -19,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from phaser.core.errors import BadInput, BrokenFile
-from phaser.core.files import read_json, require_file, write_atomically, write_json, writing
+from phaser.core.files import read_json, require_file, write_atomically, write_json
+from phaser.core.leases import alone
 
 Features = dict[str, np.ndarray]
 FORMAT = "phaser-features-1"
@@ -45,7 +44,7 @@ def _cached(
     stored = _open(place, list(key_parts))
     if stored is not None:
         return stored
-    with _alone(place):
+    with alone(place.parent, place.name, what="features"):
         stored = _open(place, list(key_parts))
         if stored is None:
             index = {"format": FORMAT, "key": list(key_parts), "arrays": store(place)}
@@ -76,17 +75,6 @@ def cached_rows(
     derive: makes further arrays of the whole ones, which it is given memory-mapped.
     """
     return _cached(key_parts, lambda place: _store_rows(place, parts(), num_rows, derive), folder)
-
-
-@contextmanager
-def _alone(place: Path) -> Iterator[None]:
-    path = place.with_name(f".{place.name}.lock")
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = path.open("w")
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _key(key_parts: Sequence[str]) -> str:

@@ -122,8 +122,12 @@ def task_losses(losses: pa.Table) -> tuple[TaskLoss, ...]:
     joint = any(row["after_task"] == JOINT_ROW for row in rows)
     names = {row["task_index"]: row["task"] for row in rows}
 
+    by_pair: dict[tuple[int, int], list[float | None]] = defaultdict(list)
+    for (after, task, _), one in loss_at.items():
+        by_pair[after, task].append(one)
+
     def loss(after: int, task: int) -> float | None:
-        return mean_of_known([one for key, one in loss_at.items() if key[:2] == (after, task)])
+        return mean_of_known(by_pair[after, task])
 
     return tuple(
         TaskLoss(

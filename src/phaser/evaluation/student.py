@@ -85,6 +85,11 @@ def student_quantile(degrees: float, confidence: float = 0.95) -> float:
     return float(sqrt(degrees) * np.tan(low))
 
 
+def student_p(score: float, degrees: float) -> float:
+    """The probability that Student's t is at least as far from 0 as a score."""
+    return max(0.0, 1.0 - _share_within(float(np.arctan(abs(score) / sqrt(degrees))), degrees))
+
+
 def _share_within(angle: float, degrees: float) -> float:
     nodes, weights = _nodes()
     heights = np.cos(angle * nodes) ** (degrees - 1)

@@ -14,24 +14,24 @@ from pathlib import Path
 import torch
 
 from phaser.core.demonstration import Task
-from phaser.core.locks import exclusive
 from phaser.core.memory import Memory, PreparedTask
 from phaser.core.processes import is_first_process
 from phaser.core.sharding import check_launcher
 from phaser.core.streams import Streams
 from phaser.evaluation.matrix import JOINT_ROW
-from phaser.evaluation.rollouts import Episode, solved_and_tried
 from phaser.evaluation.simulators import Simulators
 from phaser.experiments.allocator import keep_freed_memory
-from phaser.experiments.events import Finished, Measured, Notify, Prepared, Stepped, ignore, telling
+from phaser.experiments.events import Finished, Notify, Prepared, Stepped, ignore, telling
 from phaser.experiments.filming import Filming
 from phaser.experiments.folder import CellFolder
+from phaser.experiments.holding import held
 from phaser.experiments.kept_frames import KeptFrames, check_filled
 from phaser.experiments.measuring import Measuring
 from phaser.experiments.prepare import Preparation
 from phaser.experiments.resume import Checkpoints
 from phaser.experiments.run import Run
 from phaser.experiments.traces import Traces
+from phaser.experiments.tracking import tracked
 from phaser.memory.certificate import certificate
 from phaser.routing.nothing import NoDraw
 from phaser.training.frames import FrameTable
@@ -70,7 +70,8 @@ class Cell:
         self.tasks = run.suite.tasks()
         self.contract = run.suite.contract
         self.policy = run.policy.build(self.contract, self.streams.named("weights"))
-        self.accelerator = accelerator_for(self.policy)
+        trackers = self.traces.trackers
+        self.accelerator = accelerator_for(self.policy, trackers=trackers, folder=self.path)
         writes = self.accelerator.is_main_process
         self.folder = CellFolder(self.path, writes=writes)
         self.checkpoints = Checkpoints(self.path, writes=writes)
@@ -87,13 +88,7 @@ class Cell:
             timed=self.checkpoints.spent.noted,
         )
         self.kept = KeptFrames(path=self.path / "memory", run=run, writes=writes)
-        self.filming = Filming(
-            folder=self.path,
-            tasks=[task.name for task in self.tasks],
-            orientation=self.contract.orientation,
-            clips_per_task=self.traces.clips_per_task,
-            writes=writes,
-        )
+        self.filming = Filming(folder=self.path, suite=run.suite, traces=self.traces, writes=writes)
         self.measuring = Measuring(
             run=run,
             policy=self.policy,
@@ -106,6 +101,10 @@ class Cell:
             accelerator=self.accelerator,
             notify=self.notify,
         )
+        if trackers:
+            learnt = self.checkpoints.position.task_index
+            told = tracked(self.accelerator, run, self.path, learnt, self.notify)
+            self.notify = self.measuring.notify = told
         # All have read where the run stands before the first process changes anything.
         self.accelerator.wait_for_everyone()
 
@@ -226,7 +225,7 @@ class Cell:
         last = len(self.tasks) - 1
         episodes = self.measuring.after(JOINT_ROW, last)
         self.checkpoints.finish_task(self.folder.weights(0, JOINT_ROW), {})
-        self._report(JOINT_ROW, last, loss, episodes)
+        self.measuring.report(JOINT_ROW, last, loss, episodes)
 
     def _after(self, index: int, finished: TaskFinished) -> None:
         """Keep and measure after a task: the task itself in full, the earlier ones as asked for."""
@@ -252,7 +251,7 @@ class Cell:
                     front_end=self.preparation.front_end,
                 )
         self.checkpoints.finish_task(weights, self.kept.shards())
-        self._report(name, index, finished.loss, episodes)
+        self.measuring.report(name, index, finished.loss, episodes)
 
     def _wait(self) -> None:
         """Wait until the first process has written what all are about to read."""
@@ -263,11 +262,6 @@ class Cell:
     def _save(self, index: int, name: str) -> None:
         self.folder.save_policy(index, name, self.policy)
         self.folder.write_steps(index, name, self.checkpoints.steps)
-
-    def _report(self, after: str, index: int, loss: float, episodes: Sequence[Episode]) -> None:
-        counts = solved_and_tried(episodes)
-        heldout = self.folder.heldout_losses(after)
-        self.notify(Measured(task=after, index=index, loss=loss, counts=counts, heldout=heldout))
 
     def _progress(self, step: int, steps: int, loss: float) -> None:
         self.steps_made += 1
@@ -282,18 +276,21 @@ def run_cell(
     *,
     simulators: Simulators | None = None,
     traces: Traces | None = None,
+    wait_s: float = 0.0,
 ) -> None:
     """Run one cell to its end in this process, from wherever an earlier process left it.
 
     simulators: kept for several cells; without them the cell has one of its own.
     traces: what the cell leaves beside its results, such as clips of rollouts.
+    wait_s: how long to wait for another process that holds the folder, or held it when it was lost.
     """
     check_launcher(run.method.name, reads_gradient=run.method.reads_gradient)
     with ExitStack() as stack:
+        tell = notify
         if is_first_process():
-            stack.enter_context(exclusive(folder / ".lock", what="run folder"))
+            tell = stack.enter_context(held(folder, notify, wait_s=wait_s))
         kept = simulators or stack.enter_context(Simulators())
-        cell = Cell(run=run, path=folder, notify=notify, simulators=kept, traces=traces or Traces())
+        cell = Cell(run=run, path=folder, notify=tell, simulators=kept, traces=traces or Traces())
         cell.execute()
         cell.accelerator.wait_for_everyone()
         cell.accelerator.end_training()

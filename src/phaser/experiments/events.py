@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+
+from phaser.core.errors import PhaserError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,3 +98,11 @@ def telling(notify: Notify, task: str) -> Callable[[str, float | None], None]:
         notify(Preparing(task=task, doing=doing, share=share))
 
     return told
+
+
+def failure_of(error: Exception) -> Failed:
+    """What a cell's error means for its user: a line to act on, or a bug with its traceback."""
+    if isinstance(error, PhaserError):
+        return Failed(message=str(error))
+    lines = "".join(traceback.format_exception(error))
+    return Failed(message=f"{type(error).__name__}: {error}", traceback=lines)

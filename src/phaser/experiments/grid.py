@@ -5,7 +5,6 @@ A cell that fails is reported and does not stop the others.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,11 +91,3 @@ def run_grid(
         raise CellsFailed(failures, finished)
     check_budgets(finished, tolerance=budget_tolerance)
     return finished
-
-
-def failure_of(error: Exception) -> Failed:
-    """What a cell's error means for its user: a line to act on, or a bug with its traceback."""
-    if isinstance(error, PhaserError):
-        return Failed(message=str(error))
-    lines = "".join(traceback.format_exception(error))
-    return Failed(message=f"{type(error).__name__}: {error}", traceback=lines)

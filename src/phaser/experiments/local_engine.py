@@ -14,8 +14,8 @@ from typing import Any
 
 from phaser.evaluation.simulators import Simulators
 from phaser.experiments.cell import run_cell
-from phaser.experiments.events import Event, Failed, Finished
-from phaser.experiments.grid import Job, Notify, failure_of
+from phaser.experiments.events import Event, Failed, Finished, failure_of
+from phaser.experiments.grid import Job, Notify
 
 LOST = (
     "its process was killed or ran out of memory; call the same command again to go on, with "

@@ -13,10 +13,10 @@ from phaser.core.policy import Policy
 from phaser.core.streams import Streams
 from phaser.evaluation.matrix import JOINT_ROW
 from phaser.evaluation.messages import Job
-from phaser.evaluation.rollouts import Episode, Filmed, rollouts
+from phaser.evaluation.rollouts import Episode, Filmed, rollouts, solved_and_tried
 from phaser.evaluation.simulators import Simulators
 from phaser.evaluation.throughput import Throughput
-from phaser.experiments.events import Doing, Notify, RolledOut
+from phaser.experiments.events import Doing, Measured, Notify, RolledOut
 from phaser.experiments.filming import Filming
 from phaser.experiments.folder import CellFolder
 from phaser.experiments.resume import Checkpoints
@@ -55,6 +55,12 @@ class Measuring:
         with self.checkpoints.spent.timed("probe_s"):
             self._losses(stage, index)
         return episodes
+
+    def report(self, after: str, index: int, loss: float, episodes: Sequence[Episode]) -> None:
+        """Tell what a stage of training has learnt and kept."""
+        counts = solved_and_tried(episodes)
+        heldout = self.folder.heldout_losses(after)
+        self.notify(Measured(task=after, index=index, loss=loss, counts=counts, heldout=heldout))
 
     def _counts(self, stage: str, index: int) -> dict[str, int]:
         """Rollouts of each task: the task itself in full, the earlier ones as asked for."""

@@ -220,15 +220,28 @@ def _remember(news: SimpleQueue[Any]) -> None:
 
 
 def _prepare_task(suite: Suite, policy: PolicySettings, encoders: Encoders, task: Task) -> None:
-    """Record and encode one task; no policy is built for it."""
-    import torch
-
-    torch.set_num_threads(1)
     (news,) = _news
 
     def tell(doing: str, share: float | None) -> None:
         news.put((task.name, doing, share))
 
+    prepare_task(suite, policy, encoders, task, tell)
+
+
+def prepare_task(
+    suite: Suite,
+    policy: PolicySettings,
+    encoders: Encoders,
+    task: Task,
+    tell: Callable[[str, float | None], None] = lambda doing, share: None,
+) -> None:
+    """Record and encode one task; no policy is built for it.
+
+    tell: called with what is being done and how much of it is done.
+    """
+    import torch
+
+    torch.set_num_threads(1)
     total, recorded = suite.demos_to_record(task), itertools.count(1)
     tell("recording", None)
     suite.ensure_recorded(

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from phaser.core.errors import MissingDependency, UnknownName
 from phaser.core.ranges import COUNT_OR_ZERO, check_ranges
+
+TRACKERS = ("tensorboard", "wandb", "mlflow")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -13,6 +18,19 @@ class Traces:
 
     clips_per_task: int = 0
     """Rollouts of each task that are filmed after each stage of training."""
+    trackers: tuple[str, ...] = ()
+    """Trackers that are told losses and success, by Accelerate's names."""
 
     def __post_init__(self) -> None:
         check_ranges(self, clips_per_task=COUNT_OR_ZERO)
+        for name in self.trackers:
+            if name not in TRACKERS:
+                raise UnknownName("tracker", name, TRACKERS)
+
+
+def require_trackers(names: Sequence[str]) -> None:
+    """Refuse a tracker whose library is missing, which Accelerate would leave out in silence."""
+    for name in names:
+        if importlib.util.find_spec(name) is None:
+            package = "mlflow-skinny" if name == "mlflow" else name
+            raise MissingDependency(f"--track {name} needs its library; run: pip install {package}")

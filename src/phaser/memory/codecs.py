@@ -27,7 +27,8 @@ AVIF_SPEED = 8
 """AVIF's haste, of 10; one thread, so that the bytes do not depend on the machine's cores."""
 
 _FORMATS = {"png": "png", "webp": "webp", "webp-lossless": "webp", "jpeg": "jpeg", "avif": "avif"}
-_BUILT = {"webp": features.check("webp"), "avif": features.check("avif")}
+# A Pillow that has never heard of a format warns when asked for it.
+_BUILT = {name: name in features.modules and features.check(name) for name in ("webp", "avif")}
 # The plugins themselves: Image.open would try formats that the manifest does not name.
 _PLUGINS: dict[str, Callable[[io.BytesIO], Image.Image]] = {
     "png": PngImagePlugin.PngImageFile,

@@ -13,11 +13,13 @@ from phaser.memory.budget import Budget
 from phaser.memory.certificate import phase_rows
 from phaser.memory.codecs import ImageCodec
 from phaser.memory.frames import frames_of_task
+from phaser.memory.references import row_sample
 from phaser.memory.sample import NewTask
 from phaser.memory.store import Addition, Store
 from phaser.methods.method import Method
 from phaser.replay.recording import Recording
 from phaser.replay.samples import stored_form
+from phaser.replay.stored_samples import base_row
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -31,6 +33,8 @@ class Choice:
     recording: Recording
     source: Mapping[str, str]
     stream: Stream
+    refers: bool = False
+    """Keep where the frames are, not the frames."""
 
     def __call__(self, store: Store) -> Addition:
         """The frames that enter, and what gives way: the same whenever the memory is the same."""
@@ -69,5 +73,8 @@ class Choice:
         return [ref for frames in frames_of_task(self.task) for ref in frames]
 
     def sample_of(self, ref: FrameRef) -> Any:
-        """The user's sample of a frame, as the store takes it."""
+        """The user's sample of a frame, as the store takes it, or the place where it stays."""
+        if self.refers:
+            samples = self.recording.samples
+            return row_sample(base_row(samples, self.recording.row(ref)))
         return stored_form(self.recording.sample(ref))

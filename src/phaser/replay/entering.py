@@ -7,13 +7,12 @@ from typing import Any
 from phaser.core.errors import BadInput
 from phaser.core.memory import PreparedTask
 from phaser.core.segmentation import phase_names
-from phaser.memory.store import Store
 from phaser.methods.method import Method
 from phaser.replay.choosing import Choice
 from phaser.replay.columns import say
 from phaser.replay.image_transforms import Augmentation, say_if_random
 from phaser.replay.mixing import mixed
-from phaser.replay.samples import user_form
+from phaser.replay.stored_samples import StoredSamples
 from phaser.replay.task import Collate
 from phaser.replay.tensors import collated
 
@@ -38,7 +37,7 @@ def say_if_one_phase(task: PreparedTask, method: Method) -> None:
 
 def check_answers(
     choice: Choice,
-    store: Store,
+    stored: StoredSamples,
     collate: Collate | None,
     augmentation: Augmentation | None,
     *,
@@ -49,16 +48,16 @@ def check_answers(
     choice: the frames that will be kept; every one of them is read once.
     share: how much of a batch will be replaced; with 0 nothing is mixed.
     """
-    ref = choice.check(store)
+    ref = choice.check(stored.store)
     if ref is None:
         return
     row = choice.recording.row(ref)
     say_if_random(choice.recording.samples, row)
-    if share and store.num_frames:
-        stored = store.memory.buckets[-1]
-        samples = [choice.recording.samples[row], user_form(store.read(stored.frames[:1])[0])]
+    if share and stored.store.num_frames:
+        last = stored.store.memory.buckets[-1]
+        samples = [choice.recording.samples[row], *stored.read(last.frames[:1])]
         current, old = augmentation(samples, step=0) if augmentation else samples
-        _check_mixable(current, old, collate, names=(choice.task.task.name, stored.phase.task))
+        _check_mixable(current, old, collate, names=(choice.task.task.name, last.phase.task))
 
 
 def _check_mixable(

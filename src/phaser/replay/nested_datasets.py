@@ -28,6 +28,11 @@ class SubsetRows:
     subset: Any
     inside: Any
 
+    @property
+    def root(self) -> Any:
+        """The folder of the dataset that the rows are chosen from; None where it has none."""
+        return getattr(self.inside, "root", None)
+
     def __len__(self) -> int:
         return len(self.subset)
 

@@ -16,16 +16,16 @@ from phaser.core.extras import libraries_for
 from phaser.core.memory import Memory, PreparedTask
 from phaser.core.ports import Segmenter, VirtualStep
 from phaser.core.segmentation import Segmentation
-from phaser.memory.store import Store
 from phaser.methods.method import Method
 from phaser.phases.annotated import Annotated, annotations_of
 from phaser.phases.in_datasets import IN_DATASET, annotation_of
 from phaser.replay.columns import Columns
 from phaser.replay.encoding import Encoders, check_comparable, without_encoders
 from phaser.replay.loop_policy import LoopPolicy
+from phaser.replay.nested_datasets import innermost
 from phaser.replay.penalised import PenalisedTask
 from phaser.replay.recording import Recording
-from phaser.replay.samples import user_form
+from phaser.replay.stored_samples import StoredSamples
 
 SampleProbe = Callable[[list[Any]], Sequence[float] | Float[np.ndarray, "count"]]
 """Losses of a list of samples under the policy as it is, one number each."""
@@ -54,12 +54,13 @@ def segmenter_for(
 
 def _phases_of(recording: Recording | None, task: Task) -> dict[int, Segmentation]:
     """The phases that the dataset of a recording carries, of the recording's episodes."""
-    root = getattr(recording.samples, "root", None) if recording else None
+    held = list(innermost(recording.samples)) if recording else []
+    root = getattr(held[0], "root", None) if len(held) == 1 else None
     if recording is None or root is None:
         kind = type(recording.samples).__name__ if recording else "list of demonstrations"
         raise BadInput(
-            f"phases='dataset' reads them from the folder of a LeRobot dataset, but {task.name!r} "
-            f"is a {kind} without a root; give a stage_info.json or a segmenter"
+            "phases='dataset' reads them from the folder of one LeRobot dataset, but "
+            f"{task.name!r} is a {kind} without a root; give a stage_info.json or a segmenter"
         )
     with libraries_for("phases in a dataset"):
         from phaser.phases.lerobot_phases import read_phases
@@ -108,7 +109,7 @@ def check_probe(method: Method, probe: SampleProbe | None, policy: LoopPolicy | 
 class StoredFrameProbe:
     """The user's probe of samples as one of stored frames (`core.ports.Probe`)."""
 
-    store: Store
+    stored: StoredSamples
     losses: SampleProbe | None
     penalised: PenalisedTask | None = None
     """The policy, where it was given."""
@@ -123,8 +124,7 @@ class StoredFrameProbe:
             raise BadInput("there is no policy to ask; pass Replay(…, probe=losses)")
         parts = []
         for start in range(0, len(refs), PROBE_BATCH):
-            stored = self.store.read(refs[start : start + PROBE_BATCH])
-            samples = [user_form(one) for one in stored]
+            samples = self.stored.read(refs[start : start + PROBE_BATCH])
             parts.append(np.asarray(self.losses(samples), dtype=np.float64))
         return np.concatenate(parts) if parts else np.zeros(0)
 

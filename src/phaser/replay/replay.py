@@ -12,13 +12,14 @@ dataset with gaps or a missing encoder is refused before hours of training, not 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from phaser.core.demonstration import ActionLayout, Task
-from phaser.core.errors import BadInput
+from phaser.core.errors import BadInput, UnknownName
 from phaser.core.locks import Shared
 from phaser.core.memory import PreparedTask
 from phaser.core.ports import Segmenter
@@ -35,24 +36,25 @@ from phaser.replay.about import about_memory, named_task, source_of
 from phaser.replay.choosing import Choice
 from phaser.replay.columns import Columns
 from phaser.replay.decoders import keep_decoders_in_this_process
+from phaser.replay.drawing import drawing
 from phaser.replay.encoding import Encoders, Language, Vision
 from phaser.replay.entering import check_answers, say_if_one_phase
 from phaser.replay.image_transforms import augmentation_of
 from phaser.replay.instructions import instruction_for
-from phaser.replay.keeping import keep_frames, penalised_task
+from phaser.replay.keeping import keep_frames
 from phaser.replay.loop_policy import LoopPolicy
 from phaser.replay.penalised import require_policy
 from phaser.replay.preparing import (
     SampleProbe,
-    StoredFrameProbe,
     check_probe,
     prepare,
     segmenter_for,
 )
 from phaser.replay.ranks import Ranks
 from phaser.replay.recording import Recording, read_recording, samples_of
+from phaser.replay.stored_samples import StoredSamples, reference_to
 from phaser.replay.task import Collate, ReplayTask
-from phaser.replay.tensors import collated
+from phaser.replay.telling import Telling
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +71,9 @@ class Replay:
     `Budget.bytes_per_task(50_000_000)`, `Budget.total(10_000)`, `Budget.total_bytes(2 * 10**9)`."""
     codec: ImageCodec | str = "webp-lossless"
     """How images are stored; the default gives the same pixels back, "jpeg:90" is smaller."""
+    store: str = "content"
+    """"content" copies the kept frames into the memory; "references" leaves them in their LeRobot
+    dataset, which has to stay, and keeps where they are."""
     seed: int = 0
     """Draws, and frames that are kept at random, depend on it."""
     layout: ActionLayout | str | None = None
@@ -94,6 +99,8 @@ class Replay:
     """How long a task is trained; only mir asks."""
     read_ahead: bool = True
     """Read the next step's samples in a thread while the current step is trained on."""
+    progress: bool = True
+    """Say on standard error what is read, cut, described and kept; of several processes one."""
     rank: int | None = None
     """The number of this process among those that train together; None: torch.distributed's."""
     world_size: int | None = None
@@ -118,6 +125,13 @@ class Replay:
         _ = self.budget_rule
         Ranks.found(self.rank, self.world_size)
         _ = self.image_codec
+        if self.store not in ("content", "references"):
+            raise UnknownName("store", self.store, ("content", "references"))
+        if self.store == "references" and self.budget_rule.unit == "bytes":
+            raise BadInput(
+                "a budget in bytes counts copied frames, and store='references' copies none; give "
+                "a number of frames: budget=1000"
+            )
 
     @property
     def rules(self) -> Method:
@@ -140,6 +154,20 @@ class Replay:
         if not self._exists():
             return ()
         return tuple(one.name for one in Store.open(self.folder).tasks)
+
+    def holds(self, instruction: str, *, name: str | None = None) -> bool:
+        """True where the memory has the task already; a loop that is run again skips it.
+
+        Args:
+            instruction: what the policy is asked to do.
+            name: the task's name in the memory, where it was given one.
+        """
+        task = named_task(instruction, name).name
+        if task not in self.stored:
+            return False
+        ranks = Ranks.found(self.rank, self.world_size)
+        Telling.of(task, wanted=self.progress, ranks=ranks).there(self.folder)
+        return True
 
     def task(
         self,
@@ -167,32 +195,25 @@ class Replay:
         task = named_task(instruction_for(demos, instruction, self.columns, as_one=as_one), name)
         reading, store = self._open(ranks)
         self._check_new(store, task)
+        stored = StoredSamples(store).checked()
+        tell = Telling.of(task.name, wanted=self.progress, ranks=ranks).reading()
         recording = read_recording(demos, task=task.name, columns=self.columns, layout=self.layout)
-        prepared = self._prepared(task, recording, store)
+        prepared = self._prepared(task, recording, store, tell)
         choice = self._choice(prepared, recording)
         augmentation = augmentation_of(demos, Streams(self.seed).named("augment", task.name))
-        check_answers(choice, store, self.collate, augmentation, share=self.rehearsed_share)
-        penalised = None
-        if self.policy is not None:
-            self.policy.collate = self.collate or collated
-            penalised = penalised_task(
-                self.rules, self.policy, task.name, recording, store, seed=self.seed
-            )
-        probe = StoredFrameProbe(
-            store=store, losses=self.probe, penalised=penalised, num_steps=self.steps_per_task
-        )
-        stream = Streams(self.seed).named("draw", task.name)
-        sampler = self.rules.draw.for_task(store.memory, prepared, stream, probe)
+        check_answers(choice, stored, self.collate, augmentation, share=self.rehearsed_share)
+        penalised, sampler = drawing(self, prepared, recording, stored)
+        keep = partial(keep_frames, choice, penalised, self.folder, tell)
         return ReplayTask(
             name=task.name,
             seed=self.seed,
             sampler=sampler,
-            store=store,
+            stored=stored,
             reading=reading,
             share=self.rehearsed_share,
             collate=self.collate,
             ranks=ranks,
-            keep=lambda: ranks.first_alone(lambda: keep_frames(choice, penalised, self.folder)),
+            keep=lambda: ranks.first_alone(keep),
             penalised=penalised,
             step=start_step,
             read_ahead=self.read_ahead,
@@ -217,12 +238,15 @@ class Replay:
     def _check_new(self, store: Store, task: Task) -> None:
         if task.name in {one.name for one in store.tasks}:
             raise BadInput(
-                f"task {task.name!r} is already in {self.folder}; when resuming, skip what "
-                "`replay.stored` names; for other demonstrations give another name=, or remove "
-                f"the old ones: phaser memory forget {self.folder} --task {task.name}"
+                f"task {task.name!r} is already in {self.folder}; when resuming, skip tasks "
+                "that `replay.holds(instruction)`; for other demonstrations give another name=, or "
+                f"remove the old ones: phaser memory forget {self.folder} --task {task.name}"
             )
 
-    def _prepared(self, task: Task, recording: Recording, store: Store) -> PreparedTask:
+    def _prepared(
+        self, task: Task, recording: Recording, store: Store, tell: Telling
+    ) -> PreparedTask:
+        tell.cutting(recording)
         prepared = prepare(
             recording,
             task,
@@ -234,22 +258,28 @@ class Replay:
         )
         if self.phases is None:
             say_if_one_phase(prepared, self.rules)
+        tell.begun(prepared, store)
         return prepared
 
     def _choice(self, task: PreparedTask, recording: Recording) -> Choice:
+        refers = self.store == "references" and self.rules.keep.keeps_frames
+        source = source_of(
+            recording.samples,
+            method=self.rules,
+            budget=self.budget_rule,
+            codec=self.image_codec,
+            seed=self.seed,
+            phases=self.phases,
+        )
+        if refers:
+            source |= reference_to(recording.samples).source()
         return Choice(
             method=self.rules,
             budget=self.budget_rule,
             codec=self.image_codec,
             task=task,
             recording=recording,
-            source=source_of(
-                recording.samples,
-                method=self.rules,
-                budget=self.budget_rule,
-                codec=self.image_codec,
-                seed=self.seed,
-                phases=self.phases,
-            ),
+            source=source,
+            refers=refers,
             stream=Streams(self.seed).named("keep", task.task.name),
         )

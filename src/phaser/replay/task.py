@@ -22,7 +22,7 @@ from phaser.replay.image_transforms import Augmentation
 from phaser.replay.mixing import batch_size, mixed, num_rehearsed
 from phaser.replay.penalised import Backward, PenalisedTask
 from phaser.replay.ranks import Ranks
-from phaser.replay.samples import user_form
+from phaser.replay.stored_samples import StoredSamples
 from phaser.replay.tensors import collated
 
 Collate = Callable[[list[Any]], Any]
@@ -42,7 +42,7 @@ class ReplayTask:
     name: str
     seed: int
     sampler: Sampler
-    store: Store
+    stored: StoredSamples
     """The memory as it was when the task began."""
     reading: Shared
     """Keeps its files there until the task ends, whatever other processes keep meanwhile."""
@@ -69,6 +69,11 @@ class ReplayTask:
     _drawn: Sequence[FrameRef] = field(default=(), init=False)
     """The frames of the last draw, and their samples."""
     _drawn_samples: list[Any] = field(default_factory=list, init=False)
+
+    @property
+    def store(self) -> Store:
+        """The memory on disk as it was when the task began."""
+        return self.stored.store
 
     def __post_init__(self) -> None:
         self._ahead = ReadAhead(read=self._read_step)
@@ -214,7 +219,7 @@ class ReplayTask:
     def _example(self) -> Any:
         """Some stored sample, read once: its form tells what a batch of such samples looks like."""
         if self._some_sample is None:
-            sample = self._read(self.store.memory.buckets[0].frames[:1])
+            sample = self.stored.read(self.store.memory.buckets[0].frames[:1])
             self._some_sample = self._augmented(sample, step=0)[0]
         return self._some_sample
 
@@ -231,17 +236,15 @@ class ReplayTask:
         if not self.num_stored or (is_pure and not count):
             return []
         read = self._ahead if self.read_ahead and is_pure else self._read_step
-        self._drawn, samples = read(step, count)
+        self._drawn, kept = read(step, count)
+        samples = self.stored.content(self._drawn, kept)
         self._drawn_samples = self._augmented(samples, step=step)
         return self._drawn_samples
 
     def _read_step(self, step: int, count: int) -> Drawn:
         everywhere = self.sampler.next_distinct(count * self.ranks.world_size, step)
         drawn = self.ranks.slice(everywhere)
-        return list(drawn), self._read(drawn)
-
-    def _read(self, refs: Sequence[Any]) -> list[Any]:
-        return [user_form(one) for one in self.store.read(refs)] if refs else []
+        return list(drawn), self.stored.kept(drawn)
 
     def _augmented(self, samples: list[Any], *, step: int) -> list[Any]:
         """Not in the thread that reads ahead: it would draw random numbers beside the loop."""

@@ -20,7 +20,7 @@ from phaser.report.storyboard import Storyboard, Tile, Words
 BACKGROUND, PLAYING = "#14171b", "#5f6875"
 GREEN, RED = "#2fb35b", "#f0524a"
 EDGE = 4
-DIMMED = 0.45
+DIMMED = 0.6
 """How bright clips of earlier turns are."""
 AFTER_TURN_MS, AT_END_MS = 900, 3200
 MAX_PICTURES = 26

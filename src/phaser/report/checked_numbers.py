@@ -72,6 +72,7 @@ class CheckedNumber:
 
     @property
     def agrees(self) -> bool:
+        # A number that only one of the two has is written as nan, which equals nothing.
         return _plain(self.written) == _plain(self.recomputed)
 
 
@@ -88,6 +89,10 @@ class Checker:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise BrokenFile(f"{path} cannot be read ({error}); name a text file") from error
+        if path.suffix in (".html", ".json"):
+            from phaser.report.checked_pages import check_json, check_page
+
+            return check_json(path, text) if path.suffix == ".json" else check_page(path, text)
         found = []
         for line, written, comment in _marked(path, text):
             try:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from pathlib import Path
 
 from phaser.memory.budget import Budget
 from phaser.report import curve_figure, curve_tables, provenance, settled
+from phaser.report.by_budget import folders_by_budget, runs_by_budget
 from phaser.report.curve import Curve
+from phaser.report.curve import curves as curves_over
 from phaser.report.sections import document, section
+from phaser.report.source import Source
 from phaser.report.svg import element
 
 EXPLANATION = (
@@ -19,7 +23,25 @@ EXPLANATION = (
 )
 
 
-def render(curves: Sequence[Curve], pages: Mapping[Budget, str]) -> str:
+def curves_of(source: Source) -> tuple[Curve, ...]:
+    """The curves of the runs of a page."""
+    runs = runs_by_budget(source.runs)
+    return curves_over(runs, margin=source.margin, contrasts=source.contrasts)
+
+
+def pages_by_budget(out: Path, budgets: Iterable[Budget]) -> dict[Budget, Path]:
+    """Where the page of each budget is, beside the page over all of them."""
+    return {budget: out.with_stem(f"{out.stem}-b{budget.slug}") for budget in budgets}
+
+
+def page_of(source: Source, out: Path, curves: Sequence[Curve]) -> str:
+    """The page with links to the page of each budget, and what it says of its runs."""
+    pages = pages_by_budget(out, folders_by_budget(source.runs))
+    names = {budget: page.name for budget, page in pages.items()}
+    return render(curves, names, meta=source.meta(out))
+
+
+def render(curves: Sequence[Curve], pages: Mapping[Budget, str], *, meta: str = "") -> str:
     """The page as text.
 
     pages: the file name of each budget's own page, beside this one.
@@ -35,7 +57,7 @@ def render(curves: Sequence[Curve], pages: Mapping[Budget, str]) -> str:
         + element("p", f"A page per budget: {links}.", class_="lead"),
     )
     body = header + "".join(_section(curve) for curve in curves)
-    return document("What was kept, by memory", body)
+    return document("What was kept, by memory", body, meta)
 
 
 def _section(curve: Curve) -> str:

@@ -23,6 +23,7 @@ from phaser.report.phase_figure import reading, short_and_long_bars, worst_phase
 from phaser.report.routing_figure import routing_matrices
 from phaser.report.runs import RunResult, read_runs, same_tasks
 from phaser.report.sections import document, glossary, method_table, paired_differences, section
+from phaser.report.source import Source
 from phaser.report.summary import Summary, by_method, summarise
 from phaser.report.svg import element
 from phaser.report.task_section import task_section
@@ -45,7 +46,13 @@ def write_report(
     runs, summary = compare(
         run_folders, budget_tolerance=budget_tolerance, margin=margin, contrasts=contrasts
     )
-    write_text(out, render(runs, summary, out))
+    source = Source(
+        runs=tuple(run_folders),
+        budget_tolerance=budget_tolerance,
+        margin=margin,
+        contrasts=contrasts,
+    )
+    write_text(out, render(runs, summary, out, source=source))
     return summary
 
 
@@ -62,10 +69,17 @@ def compare(
     return runs, summarise(runs, unmeasured=unmeasured, margin=margin, contrasts=contrasts)
 
 
-def render(runs: Sequence[RunResult], summary: Summary, page: Path | None = None) -> str:
+def render(
+    runs: Sequence[RunResult],
+    summary: Summary,
+    page: Path | None = None,
+    *,
+    source: Source | None = None,
+) -> str:
     """The page as text.
 
     page: where it will be; links to clips start there.
+    source: what to write into it about its runs.
     """
     success = (
         () if summary.losses else (_results, _matrices(page), task_section, _curves, _milestones)
@@ -80,7 +94,8 @@ def render(runs: Sequence[RunResult], summary: Summary, page: Path | None = None
         _budget(runs),
         _repeat(runs),
     )
-    return document(f"What was kept: {runs[0].suite}", "".join(sections))
+    meta = "" if source is None or page is None else source.meta(page)
+    return document(f"What was kept: {runs[0].suite}", "".join(sections), meta)
 
 
 def _headline(runs: Sequence[RunResult], summary: Summary) -> str:

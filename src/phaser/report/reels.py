@@ -29,7 +29,7 @@ class Shot:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Reel:
-    """The first clip of every cell of one run's matrix."""
+    """One clip for every cell of one run's matrix."""
 
     folder: Path
     method: str
@@ -61,15 +61,15 @@ def _read(folder: Path) -> Reel:
     rows = pq.read_table(require_plain(folder / "episodes.parquet"))
     matrix = SuccessMatrix.from_episodes(rows, tasks=tasks)
     budget = read_budget(about, where)
-    firsts: dict[tuple[int, int], Clip] = {}
+    places: dict[tuple[int, int], list[Clip]] = {}
     for clip in clips:
-        firsts.setdefault((clip.after_index, clip.task_index), clip)
+        places.setdefault((clip.after_index, clip.task_index), []).append(clip)
     return Reel(
         folder=folder,
         method=text(about, "method", where),
         keeps="keeps nothing" if budget is None else f"keeps {budget}",
         tasks=tasks,
-        shots={place: _shot(folder, clip, matrix) for place, clip in firsts.items()},
+        shots={place: _shot(folder, some, matrix) for place, some in places.items()},
     )
 
 
@@ -79,10 +79,13 @@ def require_plain(path: Path) -> Path:
     return path
 
 
-def _shot(folder: Path, clip: Clip, matrix: SuccessMatrix) -> Shot:
-    cell = matrix.cells.get((clip.after_task, clip.task))
+def _shot(folder: Path, clips: Sequence[Clip], matrix: SuccessMatrix) -> Shot:
+    """The first clip that ended as most rollouts of its cell did; the first where none did."""
+    cell = matrix.cells.get((clips[0].after_task, clips[0].task))
     if cell is None:
-        raise BadInput(f"{folder} has a clip of {clip.task!r} that episodes.parquet lacks")
+        raise BadInput(f"{folder} has a clip of {clips[0].task!r} that episodes.parquet lacks")
+    mostly = 2 * cell.successes >= cell.trials
+    clip = next((one for one in clips if one.success == mostly), clips[0])
     return Shot(
         film=read_clip(folder / clip.file),
         success=clip.success,

@@ -18,6 +18,8 @@ class PhaseWeight:
     index: int
     label: str
     weight: float
+    priority: float | None = None
+    """U of the paper; none where nothing routes, or an old run did not write it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,6 +51,7 @@ def _transition(entry: dict[str, object], path: Path) -> Transition:
             index=whole(phase, "index", path),
             label=text(phase, "label", path),
             weight=number(phase, "weight", path),
+            priority=None if phase.get("priority") is None else number(phase, "priority", path),
         )
         for phase in (as_object(item, path) for item in as_list(entry.get("phases"), path))
     )

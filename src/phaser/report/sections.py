@@ -16,13 +16,14 @@ POLICY = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-
 our own script."""
 
 
-def document(title: str, content: str) -> str:
-    """A whole page; `content` is markup that is already escaped."""
+def document(title: str, content: str, meta: str = "") -> str:
+    """A whole page; `content` and `meta` are markup that is already escaped."""
     head = "".join(
         (
             '<meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            meta,
             element("title", escape(title)),
             element("style", STYLE),
         )

@@ -15,7 +15,7 @@ from phaser.report.svg import shorten
 
 SIDE, CLOSE_SIDE, GAP = 96, 168, 8
 MARGIN, LABELS, BETWEEN = 16, 116, 26
-TITLE, BODY, SMALL = 19, 14, 13
+TITLE, SUM, BODY, SMALL = 19, 17, 14, 13
 LIGHT, SOFT = "#f2f4f7", "#aab2bd"
 LETTER = 0.56
 """Width of a letter as a share of its size, on average."""
@@ -166,6 +166,7 @@ def _panel_words(reel: Reel, left: int, top: int, width: int) -> list[Words]:
                     left=left,
                     top=top + len(reel.tasks) * (SIDE + GAP) + 4,
                     text=f"{solved} of {tried} rollouts solved",
+                    size=SUM,
                     turn=row,
                     at_end=True,
                     until=None if row == last else row,
@@ -186,7 +187,7 @@ def _board(reels: Sequence[Reel], tiles: Sequence[Tile], words: Sequence[Words])
     return Storyboard(
         # Both even: most players of mp4 ask for that.
         width=-(-(right + MARGIN) // 2) * 2,
-        height=-(-(bottom + MARGIN + 26) // 2) * 2,
+        height=-(-(bottom + MARGIN + 30) // 2) * 2,
         tiles=tiles,
         words=words,
     )

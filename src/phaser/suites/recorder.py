@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
 from phaser.core.demonstration import Task
-from phaser.core.files import writing
+from phaser.core.leases import alone
 from phaser.core.suite import SPLITS
 from phaser.demos.lerobot_layout import read_sidecar
 
@@ -55,18 +53,7 @@ def ensure_recorded(
     folders = {split: recording.folder(cache, task, split) for split in SPLITS}
     if all(is_current(folder, task, split, recording) for split, folder in folders.items()):
         return
-    with _alone(folders["train"].parent.parent, task):
+    with alone(folders["train"].parent.parent, task.name, what="recording"):
         for split, folder in folders.items():
             if not is_current(folder, task, split, recording):
                 recording.record(folder, task, split, each)
-
-
-@contextmanager
-def _alone(suite: Path, task: Task) -> Iterator[None]:
-    path = suite / f".{task.name}.lock"
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = path.open("w")
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import TypeVar
 
 import torch
@@ -38,8 +39,14 @@ PARALLEL = (
 Item = TypeVar("Item")
 
 
-def accelerator_for(policy: Policy) -> Accelerator:
-    """The Accelerator of this process, on the device where the policy already is."""
+def accelerator_for(
+    policy: Policy, *, trackers: Sequence[str] = (), folder: Path | None = None
+) -> Accelerator:
+    """The Accelerator of this process, on the device where the policy already is.
+
+    trackers: names of trackers that will be told values.
+    folder: where trackers that write files put them.
+    """
     on_cpu = all(weight.device.type == "cpu" for _, weight in policy.named_parameters())
     sharded = zero_stage() is not None
     if sharded and on_cpu and torch.cuda.is_available():
@@ -54,6 +61,8 @@ def accelerator_for(policy: Policy) -> Accelerator:
         # Both have one place, the settings of a run: a launcher's own would count twice.
         mixed_precision="no",
         gradient_accumulation_plugin=GradientAccumulationPlugin(num_steps=1),
+        log_with=list(trackers) or None,
+        project_dir=folder / "tensorboard" if trackers and folder is not None else None,
         kwargs_handlers=[
             InitProcessGroupKwargs(
                 backend="gloo" if sharded and on_cpu else None, timeout=LONGEST_WAIT

@@ -22,7 +22,7 @@ FLAGS = (
     "--policy.n_action_steps=8 --policy.dim_model=32 --policy.n_heads=2 "
     "--policy.dim_feedforward=32 --policy.n_encoder_layers=1 --policy.n_vae_encoder_layers=1 "
     "--policy.pretrained_backbone_weights=null --batch_size=4 --steps=3 --num_workers=0 "
-    "--eval_freq=0 --log_freq=1 --save_freq=3 --wandb.enable=false --dataset.repo_id=made/kept"
+    "--log_freq=1 --save_freq=3 --wandb.enable=false --dataset.repo_id=made/kept"
 )
 
 

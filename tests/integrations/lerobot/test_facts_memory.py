@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from pathlib import Path
 from typing import Any
@@ -52,8 +53,9 @@ def test_fact_a_forked_workers_read_videos_after_a_task_began(
         assert video_utils._default_decoder_cache.size() == 0
 
     dataset = opened(arms["left"])
+    backend = getattr(dataset, "_video_backend", None) or dataset.video_backend
     with memory(tmp_path).task(dataset):
-        if getattr(dataset, "video_backend", "torchcodec") == "torchcodec":
+        if backend == "torchcodec":
             assert video_utils._default_decoder_cache.size() > 0
         batches = list(
             DataLoader(
@@ -129,9 +131,11 @@ def test_fact_d_joint_names_tell_the_layout_and_the_phases(
 
 
 def test_fact_e_transforms_are_rehearsed_not_stored(tmp_path: Path, arms: dict[str, Path]) -> None:
-    from lerobot.datasets.transforms import ImageTransforms, ImageTransformsConfig
-
-    transforms = ImageTransforms(ImageTransformsConfig(enable=True))
+    # 0.4 has the module below datasets, 0.6 beside it.
+    names = ("lerobot.datasets.transforms", "lerobot.transforms")
+    place = next(name for name in names if importlib.util.find_spec(name))
+    module = importlib.import_module(place)
+    transforms = module.ImageTransforms(module.ImageTransformsConfig(enable=True))
     plain = opened(arms["left_png"])
     dataset = opened(arms["left_png"], image_transforms=transforms)
     replay = memory(tmp_path)

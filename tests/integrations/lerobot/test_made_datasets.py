@@ -16,7 +16,7 @@ def test_lerobot_reads_back_the_cube_and_the_joints_that_were_written(
     dataset = LeRobotDataset(f"made/{name}", root=arms[name])
     written = episode(LEFT, np.random.default_rng(LEFT.seed))
     assert dataset.num_episodes == LEFT.num_episodes
-    assert dataset.meta.info["features"]["action"]["names"] == NAMES
+    assert dataset.meta.features["action"]["names"] == NAMES
     for place in (0, 20):
         sample = dataset[place]
         assert np.array_equal(sample["action"].numpy(), written[place]["action"])

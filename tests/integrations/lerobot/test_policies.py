@@ -25,8 +25,14 @@ DIFFUSION = LeRobot(
 WEIGHTS, NOISE = Streams(0).named("weights"), Streams(0).named("noise")
 
 
+def require_libraries(settings: LeRobot) -> None:
+    if settings.type == "diffusion":
+        pytest.importorskip("diffusers", reason="needs LeRobot's own extra for Diffusion")
+
+
 @pytest.mark.parametrize("settings", [ACT, DIFFUSION], ids=["act", "diffusion"])
 def test_a_policy_of_lerobot_keeps_the_port(settings: LeRobot) -> None:
+    require_libraries(settings)
     check_policy(settings)
 
 
@@ -36,10 +42,13 @@ def test_losses_are_lerobots_own_in_one_pass_or_one_by_one() -> None:
     plain = replace(ACT, options=(*ACT.options, "use_vae=false", "dropout=0.0"))
     policy = plain.build(MADE_UP, WEIGHTS)
     slow = replace(plain, losses="one-by-one").build(MADE_UP, WEIGHTS)
-    batch = policy.train().batch(made_up_samples(policy))
+    samples = made_up_samples(policy)
+    batch = policy.train().batch(samples)
     losses = policy(batch, NOISE)
-    theirs, _ = policy.network(dict(batch.inputs))
-    assert torch.allclose(losses.mean(), theirs, atol=1e-6)
+    # The last chunk is padded, over which LeRobot's versions average differently.
+    whole = policy.batch(samples.first(len(samples) - 1)).inputs
+    theirs, _ = policy.network(dict(whole))
+    assert torch.allclose(losses[:-1].mean(), theirs, atol=1e-6)
     assert torch.allclose(losses, slow.train()(batch, NOISE), atol=1e-5)
 
 
@@ -70,6 +79,7 @@ def test_a_policy_that_lerobot_saved_acts_as_it_did(tmp_path: Path) -> None:
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(settings: LeRobot, said: str) -> None:
+    require_libraries(settings)
     with pytest.raises(BadInput, match=said):
         settings.build(MADE_UP, WEIGHTS)
 

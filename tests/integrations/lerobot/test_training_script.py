@@ -88,7 +88,7 @@ def test_two_processes_share_one_stream(arms: dict[str, Path], tmp_path: Path) -
     from phaser.memory.store import Store
 
     # What `accelerate launch` starts; on a CPU it would start mpirun instead.
-    launcher = ("-m", "torch.distributed.run", "--nproc_per_node=2")
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2")
     words = ["--stream", arms["left_png"], arms["right_png"], *ACT, *RUN, *SMALL]
     words += ["--steps=2", "--num_workers=0", f"--output_dir={tmp_path}/out"]
     log = tmp_path / "log.txt"

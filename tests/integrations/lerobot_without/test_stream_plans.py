@@ -28,6 +28,7 @@ def learnt(source: Source, output: Path) -> Learnt:
         method="phaser",
         output=str(output),
         num_steps=100,
+        statistics="all-so-far",
     )
 
 

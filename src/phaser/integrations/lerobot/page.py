@@ -13,6 +13,7 @@ from phaser.core.files import write_text
 from phaser.evaluation.phase_losses import LOSSES_SCHEMA, PhaseLoss, phase_losses
 from phaser.integrations.lerobot.measuring import LOSSES, read_losses
 from phaser.integrations.lerobot.progress import IN_FORCE, Learnt, Progress
+from phaser.integrations.lerobot.settings import ALL_SO_FAR
 from phaser.memory.manifest import MANIFEST
 from phaser.memory.store import Store
 from phaser.report.provenance import table
@@ -50,9 +51,7 @@ def render(memory: Path) -> str:
             "after each task; the mean over the dataset's phases. A row that grows to the right "
             "is forgotten.",
             table(headings, cells),
-            glossary(
-                [("Loss", "the policy's own training loss, without dropout; lower is better")]
-            ),
+            glossary(_words(learnt)),
         ),
         _phases(rows),
         _kept(memory),
@@ -71,6 +70,19 @@ def sentence(learnt: Sequence[Learnt], rows: Sequence[dict[str, Any]]) -> str:
         f"The loss of the first of {len(learnt)} datasets went from {first:.3g} when it was "
         f"learnt to {last:.3g} after the last"
     )
+
+
+def _words(learnt: Sequence[Learnt]) -> list[tuple[str, str]]:
+    found = [("Loss", "the policy's own training loss, without dropout; lower is better.")]
+    if any(one.statistics == ALL_SO_FAR for one in learnt):
+        found.append(
+            (
+                "Unit",
+                "actions are normalised by the statistics of all datasets so far, so the unit "
+                "changes a little with each: compare two policies after the same dataset.",
+            )
+        )
+    return found
 
 
 def loss_table(

@@ -33,6 +33,8 @@ class Learnt:
     output: str
     """LeRobot's output folder of the task."""
     num_steps: int
+    statistics: str
+    """The choice of statistics by which the policy's numbers are normalised."""
 
     @property
     def source(self) -> Source:

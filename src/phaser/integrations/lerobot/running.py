@@ -28,7 +28,6 @@ from phaser.integrations.lerobot.progress import Progress
 from phaser.integrations.lerobot.settings import Rehearsal
 from phaser.integrations.lerobot.sources import Source
 from phaser.integrations.lerobot.words import RESUME
-from phaser.replay.columns import say
 
 LOCK = ".training"
 WAIT_S = 60.0
@@ -64,14 +63,7 @@ class Stream:
             os.environ["TORCHELASTIC_USE_AGENT_STORE"] = str(False)
             os.environ["MASTER_PORT"] = str(self._port)
         again = [sys.executable, "-m", "phaser.cli", "lerobot-train", *words, f"{RESUME}=true"]
-        gc.collect()
-        for child in multiprocessing.active_children():
-            child.terminate()
-            child.join()
-        # Whatever would be done at the end of a process, such as closing a log, is done now.
-        atexit._run_exitfuncs()
-        sys.stdout.flush()
-        sys.stderr.flush()
+        _end_everything()
         os.execv(sys.executable, again)
 
     def _train(self, step: Step) -> None:
@@ -98,10 +90,30 @@ def train_one(settings: Rehearsal, flags: Sequence[str], *, name: str | None) ->
         train(flags, TaskRun(settings=settings, name=name).hooks)
 
 
+def leave() -> None:
+    """End a process of several without freeing what its group has left, which may never end."""
+    if num_processes() > 1:
+        _end_everything()
+        os._exit(0)
+
+
+def _end_everything() -> None:
+    """What is done at the end of a process, such as closing a log and ending loader workers."""
+    gc.collect()
+    for child in multiprocessing.active_children():
+        child.terminate()
+        child.join()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+
+
 def _alone(folder: Path) -> AbstractContextManager[None]:
     """The right to train with a memory; a killed run's loader workers may hold it for seconds."""
     if not is_first_process():
         return nullcontext()
+    from phaser.replay.columns import say
+
     return exclusive(
         Progress(folder).folder / LOCK, what="the stream in", wait_s=WAIT_S, waiting=say
     )

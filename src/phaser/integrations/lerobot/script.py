@@ -40,6 +40,18 @@ class Seen:
     """Where training starts: above zero in a resumed run."""
 
 
+class TrainingOver(BaseException):
+    """Ends the script where its last line ends it, with everything in it still alive.
+
+    Of several processes, one that frees its group's objects while a thread of that group frees
+    its own may wait for ever (torch 2.10, gloo). The exception holds the script's variables until
+    the process is replaced or ends.
+    """
+
+
+_KEPT: list[BaseException] = []
+
+
 class Replaced:
     """Another value under a name of a module or class, as long as the block lasts."""
 
@@ -81,7 +93,10 @@ def train(flags: Sequence[str], hooks: Hooks) -> None:
             Replaced(sys, "argv", ["lerobot-train", *flags]),
         ):
             wrapped.enter_context(one)
-        script.main()
+        try:
+            script.main()
+        except TrainingOver as over:
+            _KEPT.append(over)
 
 
 def open_dataset(
@@ -252,6 +267,8 @@ def _accelerator(seen: Seen, hooks: Hooks) -> tuple[Replaced, Replaced]:
     def ended(self: Any) -> None:
         hooks.end(seen)
         end(self)
+        if self.num_processes > 1:
+            raise TrainingOver
 
     return (
         Replaced(Accelerator, "prepare", prepared),

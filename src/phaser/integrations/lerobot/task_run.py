@@ -110,6 +110,7 @@ class TaskRun:
             method=self.settings.method,
             output=str(output_of(seen.config).resolve()),
             num_steps=seen.config.steps,
+            statistics=self.settings.statistics,
         )
         measuring = HeldOut(settings=self.settings, progress=self.progress, columns=self._columns)
         measuring.measure((*self._earlier(name), learnt), seen)

@@ -19,7 +19,7 @@ from lerobot.policies.factory import (
 )
 
 from phaser.core.contract import Contract
-from phaser.core.errors import BadInput
+from phaser.core.errors import BadInput, MissingDependency
 from phaser.core.streams import Stream
 from phaser.policies.lerobot.policy import LANGUAGE_WIDTH, LeRobotPolicy, Parts
 from phaser.policies.lerobot.settings import LeRobot
@@ -178,10 +178,16 @@ def _described(config: Any) -> Mapping[str, Any]:
 
 @contextmanager
 def _one_line(settings: LeRobot) -> Iterator[None]:
-    """LeRobot's refusals of a configuration in one line; its notes about devices are left out."""
+    """LeRobot's refusals in one line; its notes about devices are left out."""
     logging.getLogger("lerobot").setLevel(logging.ERROR)
     try:
         yield
+    except ImportError as error:
+        what = " ".join(str(error).split())
+        raise MissingDependency(
+            f"LeRobot's {settings.type} needs more than LeRobot's base: {what}; install LeRobot's "
+            "own extra for it"
+        ) from error
     except (ValueError, TypeError, FileNotFoundError, NotImplementedError) as error:
         if isinstance(error, BadInput):
             raise

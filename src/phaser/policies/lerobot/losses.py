@@ -40,11 +40,8 @@ def losses_one_by_one(
         with torch.random.fork_rng():
             torch.manual_seed((seed + 0x9E3779B97F4A7C15 * place) % (1 << 63))
             one = single_row(inputs, row)
-            found.append(
-                _act_losses(network, one)[0]
-                if network.name == "act" and not network.training
-                else network(one)[0]
-            )
+            is_act = network.name == "act"
+            found.append(_act_losses(network, one)[0] if is_act else network(one)[0])
     return torch.stack(found)
 
 
@@ -57,14 +54,18 @@ def single_row(inputs: Mapping[str, Any], row: int) -> dict[str, Any]:
 
 
 def _act_losses(network: Network, inputs: Mapping[str, Any]) -> Float[Tensor, "rows"]:
-    """ACT's own formula before its mean; outside of training it has no posterior to be held to,
-    which LeRobot's own `forward` does not expect."""
+    """ACT's own formula before its mean over samples, errors averaged over the valid actions.
+
+    LeRobot 0.4 divides by the whole chunk, 0.6 by the valid part of the whole batch. Outside of
+    training there is no posterior, which the `forward` of 0.4 does not expect.
+    """
     frames = dict(inputs)
     if network.config.image_features:
         frames["observation.images"] = [frames[name] for name in network.config.image_features]
     actions, (mean, log_variance) = network.model(frames)
     counted = ~frames["action_is_pad"].unsqueeze(-1)
-    losses: Tensor = ((actions - frames["action"]).abs() * counted).flatten(1).mean(1)
+    errors = ((actions - frames["action"]).abs() * counted).flatten(1).sum(1)
+    losses: Tensor = errors / (counted.flatten(1).sum(1) * actions.shape[-1]).clamp_min(1)
     if mean is not None and network.config.use_vae:
         divergence = -0.5 * (1 + log_variance - mean.square() - log_variance.exp()).sum(-1)
         losses = losses + network.config.kl_weight * divergence
