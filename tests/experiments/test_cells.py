@@ -35,7 +35,7 @@ def test_a_cell_writes_all_its_files_and_the_report_reads_them(cell, tmp_path):
     stems = {f"checkpoints/{k:02d}-{task}" for k, task in enumerate(TASKS)}
     assert files == {
         *("run.json", "done.json", "timing.json", "budget.json", "routing.json", "position.json"),
-        *("episodes.parquet", "losses.parquet", "events.jsonl"),
+        *("episodes.parquet", "losses.parquet", "events.jsonl", "machine.json"),
         *(f"{stem}.safetensors" for stem in stems),
         *(f"{stem}.json" for stem in stems),
         *(f"steps/{k:02d}-{task}.parquet" for k, task in enumerate(TASKS)),
