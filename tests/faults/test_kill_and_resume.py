@@ -15,15 +15,15 @@ from phaser.evaluation.matrix import SuccessMatrix
 
 WHAT_IS_WRITTEN = {
     *("run.json", "routing.json", "episodes.parquet", "losses.parquet", "budget.json"),
-    *("timing.json", "done.json", "position.json", "machine.json", "steps/TASK.parquet"),
+    *("timing.json", "machine.json", "done.json", "position.json", "steps/TASK.parquet"),
     *("checkpoints/TASK.safetensors", "checkpoints/TASK.json"),
     "checkpoints/unfinished.safetensors",
     *("memory/manifest.json", "memory/tasks/TASK.safetensors"),
 }
 CLOCKS = {
     "timing.json": None,
-    "events.jsonl": None,
     "machine.json": None,
+    "events.jsonl": None,
     "position.json": ("seconds", "sha256"),
     "memory/manifest.json": ("added", "checksum"),
 }
