@@ -17,7 +17,9 @@ SHARED_ASSETS = Path(__file__).parents[2] / "shared" / "libero"
 
 # Before phaser is first imported: annotations of the algorithm's layers become checks.
 _CHECKED = ("core", "demos", "phases", "memory", "routing", "methods", "evaluation")
-install_import_hook([f"phaser.{layer}" for layer in _CHECKED], "beartype.beartype")
+# The oldest jaxtyping cannot check them all (scripts/test_versions.sh).
+if "PHASER_SHAPES_UNCHECKED" not in os.environ:
+    install_import_hook([f"phaser.{layer}" for layer in _CHECKED], "beartype.beartype")
 
 # Before the tables are first looked at: the made-up suite adds itself as an installed package does,
 # by the entry point in its dist-info.

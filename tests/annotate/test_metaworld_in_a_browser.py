@@ -23,7 +23,7 @@ def metaworld(tmp_path_factory):
     from phaser.suites.metaworld.recording import MetaWorldRecording, record
     from phaser.suites.metaworld.suite import MetaWorld
 
-    suite = MetaWorld(task_list=("drawer-open", "button-press", "hammer", "door-open"))
+    suite = MetaWorld(task_list=("door-unlock", "button-press", "hammer", "pick-place"))
     suite.require()
     once = MetaWorldRecording(num_train=1, num_heldout=1)
     folders = [tmp_path_factory.mktemp("recorded") / task.name for task in suite.tasks()]

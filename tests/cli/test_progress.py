@@ -193,7 +193,7 @@ def test_the_time_left_does_not_jump_by_a_factor_of_three(clock) -> None:
     for task in tasks:
         for demo in range(30):
             watch.recording(task, "recording", (demo + 1) / 30)
-            spend(1.2)
+            spend(3.0)
         watch.recorded(task)
     for index, task in enumerate(tasks):
         watch.cell(run.name, Preparing(task=task))
@@ -237,6 +237,18 @@ def test_a_countdown_counts_down_and_follows_slowly() -> None:
     assert shown.follow(100, 0) == 100
     assert shown.follow(90, 10) == pytest.approx(90)
     assert 90 < shown.follow(900, 11) < 140
+
+
+def test_a_countdown_that_ran_out_finds_its_way_back_without_a_jump() -> None:
+    countdown, at = Countdown(), 0.0
+    shown = [countdown.follow(5, at)]
+    for _ in range(480):
+        at += 0.25
+        shown.append(countdown.follow(200, at))
+    # It lags by the time that a guess which stands still should have counted down.
+    assert 150 < shown[-1] < 200
+    # Lines that are 20 s apart, as a log has them.
+    assert all(later <= 2.2 * before for before, later in pairwise(shown[::80]))
 
 
 def test_cells_are_labelled_by_what_tells_them_apart() -> None:

@@ -40,6 +40,7 @@ def loaded(words: str, folder: Path) -> set[str]:
         "--help",
         "rnu",
         "presets",
+        "completion --help",
         "methods",
         "run typo",
         "run metaworld-quick --fit.lr 1",
@@ -71,6 +72,7 @@ def test_a_verb_that_begins_no_work_loads_nothing_heavy(words: str, tmp_path: Pa
     found = loaded(words, tmp_path)
     assert not found & {*HEAVY, *TOOLS}
     # Columns of tables belong to datasets and results.
+    assert "numpy" not in found or words not in ("--help", "presets", "completion --help")
     assert "pyarrow" not in found or words.split()[0] not in ("presets", "methods", "memory")
 
 

@@ -27,25 +27,35 @@ QUICK = {
 @pytest.fixture(scope="module")
 def cluster():
     """A head without room for cells, and two nodes with room for one each."""
-    from ray.cluster_utils import Cluster
-
     before = dict(os.environ)
     os.environ |= {
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
         "RAY_USAGE_STATS_ENABLED": "0",
     }
-    common = {"include_dashboard": False, "object_store_memory": 80 * 1024**2}
-    made = Cluster(
-        initialize_head=True, head_node_args={"num_cpus": 0, "_system_config": QUICK, **common}
-    )
-    nodes = [made.add_node(num_cpus=1, object_store_memory=80 * 1024**2) for _ in range(2)]
+    made, nodes = started()
     ray.init(address=made.address, log_to_driver=False, logging_level="error")
     yield made, nodes
     ray.shutdown()
     made.shutdown()
     os.environ.clear()
     os.environ |= before
+
+
+def started(attempts=3):
+    """The cluster; Ray gives a node thirty seconds to start, which a busy machine may exceed."""
+    from ray.cluster_utils import Cluster
+
+    small = {"object_store_memory": 80 * 1024**2}
+    made = Cluster()
+    try:
+        made.add_node(num_cpus=0, include_dashboard=False, _system_config=QUICK, **small)
+        return made, [made.add_node(num_cpus=1, **small) for _ in range(2)]
+    except Exception:
+        made.shutdown()
+        if attempts == 1:
+            raise
+        return started(attempts - 1)
 
 
 def lose_a_node(cluster, nodes, cells, out, lost):

@@ -50,6 +50,7 @@ axes     --methods A B                    default: sequential er phaser
          --seeds 0-7                      default: 0
          --budgets 10 20 50               frames kept per task (default: 20)
          --alternate-order                odd seeds learn the tasks in reverse
+         --orders default reverse         --streams 0-3
          --axis fit.batch_size 32 64      any setting is an axis
 all      --phases FILE                    phases by hand instead of Auto-PC's
          --policy NAME                    tiny, openvla-oft, qwen-gr00t, ...
@@ -59,7 +60,8 @@ all      --phases FILE                    phases by hand instead of Auto-PC's
 files    --out DIR                        default: runs/PRESET
          --record N                       film the first N rollouts of each task
 machine  --workers N                      cells at a time (default: 2)
-output   --verbose  --json
+         --engine ray --address auto      on a Ray cluster
+output   --verbose  --json                --track tensorboard
 
 All flags and settings: phaser grid PRESET --help-all
 """

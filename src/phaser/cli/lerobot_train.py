@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from phaser.cli.arguments import Parser, positive, share_given, steps, whole_numbers
+from phaser.cli.arguments import Parser, budgets_in, positive, share_given, steps, whole_numbers
 from phaser.cli.text_table import columns
 from phaser.core.demonstration import ActionLayout
 from phaser.core.errors import BadInput
@@ -108,7 +108,7 @@ def _settings(chosen: Namespace, folder: Path) -> Rehearsal:
     return Rehearsal(
         folder=folder,
         method=chosen.method,
-        budget=_budget(chosen),
+        budget=(budgets_in(chosen) or [Budget.per_task(DEFAULT_BUDGET)])[0],
         codec=chosen.codec,
         share=chosen.share,
         layout=_layout(chosen),
@@ -120,19 +120,6 @@ def _settings(chosen: Namespace, folder: Path) -> Rehearsal:
         cameras=None if chosen.cameras is None else tuple(x for x in chosen.cameras if x != "none"),
         instruction=chosen.instruction,
     )
-
-
-def _budget(chosen: Namespace) -> Budget:
-    makers = {
-        "budget_per_phase": Budget.per_phase,
-        "budget_bytes": Budget.bytes_per_task,
-        "budget_total": Budget.total,
-        "budget_total_bytes": Budget.total_bytes,
-    }
-    for name, make in makers.items():
-        if (amount := getattr(chosen, name)) is not None:
-            return make(amount)
-    return Budget.per_task(chosen.budget)
 
 
 def _layout(chosen: Namespace) -> ActionLayout | str | None:
@@ -154,8 +141,10 @@ def _parser() -> Parser:
     parser.add_argument(
         STREAM, nargs="+", metavar="DATASET", help="repository names or folders, in order"
     )
+    budgets = parser.add_mutually_exclusive_group()
     for name, options in _FLAGS.items():
-        parser.add_argument(f"--replay.{name}", dest=name.replace("-", "_"), **options)
+        group = budgets if name.startswith("budget") else parser
+        group.add_argument(f"--replay.{name}", dest=name.replace("-", "_"), **options)
     return parser
 
 
@@ -168,7 +157,6 @@ _FLAGS: dict[str, dict[str, Any]] = {
     },
     "budget": {
         "type": positive,
-        "default": DEFAULT_BUDGET,
         "metavar": "N",
         "help": f"frames kept of each dataset (default: {DEFAULT_BUDGET})",
     },

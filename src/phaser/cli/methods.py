@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping, Sequence
 
 from phaser.cli.arguments import Parser
-from phaser.cli.streams import is_utf8
+from phaser.cli.text_table import listing
 from phaser.methods.table import METHODS
 
 RECOMMENDATION = """\
@@ -61,11 +59,3 @@ def group_of(name: str) -> str:
         if name == start or (start.endswith("-") and name.startswith(start))
     ]
     return max(fitting, default=(0, OTHERS))[1]
-
-
-def listing(summaries: Mapping[str, str], *, as_json: bool) -> str:
-    """Name and one line each."""
-    if as_json:
-        return json.dumps(dict(summaries), indent=2, ensure_ascii=not is_utf8(sys.stdout))
-    width = max(map(len, summaries))
-    return "\n".join(f"{name.ljust(width)}  {summary}" for name, summary in summaries.items())

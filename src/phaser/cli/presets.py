@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from phaser.cli.arguments import Parser
-from phaser.cli.methods import listing
+from phaser.cli.text_table import listing
 from phaser.experiments.presets import PRESETS
 
 

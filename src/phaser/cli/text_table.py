@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import json
+import sys
+from collections.abc import Collection, Mapping, Sequence
+
+from phaser.cli.streams import is_utf8
 
 
 def columns(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> list[str]:
@@ -16,6 +20,14 @@ def columns(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) -> li
         ).rstrip()
         for row in cells
     ]
+
+
+def listing(summaries: Mapping[str, str], *, as_json: bool) -> str:
+    """Name and one line each."""
+    if as_json:
+        return json.dumps(dict(summaries), indent=2, ensure_ascii=not is_utf8(sys.stdout))
+    width = max(map(len, summaries))
+    return "\n".join(f"{name.ljust(width)}  {summary}" for name, summary in summaries.items())
 
 
 def printable(text: str) -> str:

@@ -95,5 +95,5 @@ class Countdown:
         pulled = rest + (1 - math.exp(-elapsed / PULL_S)) * (guess - rest)
         # However wrong the last guess was, what is shown at most doubles or halves in that time.
         most = 2 ** (elapsed / PULL_S)
-        self.shown = min(max(pulled, rest / most), max(rest, SHORTEST_S) * most)
+        self.shown = min(max(pulled, rest / most), max(self.shown, SHORTEST_S) * most)
         return self.shown

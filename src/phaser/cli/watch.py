@@ -17,7 +17,7 @@ from phaser.experiments.grid_file import GRID, read_grid
 from phaser.experiments.standing import Standing, cell_folders, standing
 
 EVERY_S = 2.0
-WIDTH, NAME = 80, 30
+WIDTH, NAME = 80, 32
 MAX_ROWS = 40
 """Rows on a screen; of larger grids those that run are shown."""
 ORDER = ("failed", "running", "silent", "begun", "finished")
@@ -72,7 +72,8 @@ def lines(cells: Sequence[Standing], waiting: int) -> list[str]:
 
 def _row(cell: Standing) -> Iterator[str]:
     name = printable(cell.name)
-    yield name if len(name) <= NAME else f"{name[: NAME - 1]}…"
+    # Methods are told apart by the beginning of a name, seeds and axes by its end.
+    yield name if len(name) <= NAME else f"{name[: NAME // 3]}…{name[1 - NAME + NAME // 3 :]}"
     yield cell.state if cell.state != "silent" else f"silent {duration(cell.quiet_s or 0)}"
     yield f"{cell.tasks_learnt}/{cell.num_tasks}"
     yield cell.doing[:13]

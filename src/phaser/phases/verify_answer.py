@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from phaser.phases.candidates import Candidate
+from phaser.phases.untrusted_text import MAX_QUOTED, one_line, quoted
 
 VERBS = (
     "approach",
@@ -33,8 +34,6 @@ VERBS = (
 _NAME = re.compile(r"[a-z]+(_[a-z0-9]+)+")
 _RATIO_SLACK = 0.01 + 1e-9
 _MAX_VIOLATIONS = 20
-_MAX_QUOTED = 60
-_MAX_REASON = 1000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,11 +127,11 @@ class _Check:
     def fields(self, entry: Any, kinds: dict[str, type], where: str) -> dict[str, Any] | None:
         """The entry, when it is an object with exactly these fields."""
         if not isinstance(entry, dict) or set(entry) != set(kinds):
-            self.found.append(f"{where} is {_quoted(entry)}; expected fields {sorted(kinds)}")
+            self.found.append(f"{where} is {quoted(entry)}; expected fields {sorted(kinds)}")
             return None
         wrong = [name for name, kind in kinds.items() if not isinstance(entry[name], kind)]
         if wrong:
-            self.found.append(f"{where}: {wrong[0]!r} is {_quoted(entry[wrong[0]])}")
+            self.found.append(f"{where}: {wrong[0]!r} is {quoted(entry[wrong[0]])}")
             return None
         return entry
 
@@ -144,7 +143,7 @@ class _Check:
         counts = Counter(entry["id"] for entry in decisions)
         if len(entries) != len(known) or any(counts[name] != 1 for name in known):
             self.found.append(
-                f"{len(entries)} decisions on {_quoted(sorted(counts))}; "
+                f"{len(entries)} decisions on {quoted(sorted(counts))}; "
                 f"expected exactly one on each of {sorted(known)}"
             )
         kept = []
@@ -158,22 +157,22 @@ class _Check:
         where, action, new = f"decision {entry['id']}", entry["action"], entry["new_t"]
         if action not in ("accept", "relocate", "reject"):
             self.found.append(
-                f"{where}: action {_quoted(action)}; expected accept, relocate or reject"
+                f"{where}: action {quoted(action)}; expected accept, relocate or reject"
             )
             return []
         if action != "relocate":
             if new is not None and new != candidate.step:
-                self.found.append(f"{where}: new_t {_quoted(new)} with {action!r}; expected null")
+                self.found.append(f"{where}: new_t {quoted(new)} with {action!r}; expected null")
             step = candidate.step
         elif not self._is_step(new) or abs(new - candidate.step) > self.rules.max_shift:
             self.found.append(
-                f"{where}: new_t {_quoted(new)}; expected a whole step inside the demonstration, "
+                f"{where}: new_t {quoted(new)}; expected a whole step inside the demonstration, "
                 f"at most {self.rules.max_shift} from {candidate.step}"
             )
             return []
         else:
             step = new
-        reason = _one_line(entry["reason"])
+        reason = one_line(entry["reason"])
         if action == "reject":
             self.rejected.append(Rejection(step=step, reason=reason))
             return []
@@ -199,11 +198,11 @@ class _Check:
                 continue
             if not self._is_step(valid["t"]) or not valid["reason"].strip():
                 self.found.append(
-                    f"insertion {_quoted(valid)}; expected a step between 1 and "
+                    f"insertion {quoted(valid)}; expected a step between 1 and "
                     f"{self.num_frames - 1} and a reason"
                 )
                 continue
-            reason = _one_line(valid["reason"])
+            reason = one_line(valid["reason"])
             added.append(
                 Boundary(step=valid["t"], origin="inserted", evidence=frozenset(), reason=reason)
             )
@@ -223,8 +222,8 @@ class _Check:
             start, end = phase["start_ratio"], phase["end_ratio"]
             if not (_is_number(start) and _is_number(end) and start == edge and end > start):
                 self.found.append(
-                    f"phase {_quoted(phase['name'])} spans {_quoted(start)} to {_quoted(end)}; "
-                    f"expected it to start at {_quoted(edge)} and to end later"
+                    f"phase {quoted(phase['name'])} spans {quoted(start)} to {quoted(end)}; "
+                    f"expected it to start at {quoted(edge)} and to end later"
                 )
                 return [], []
             self._name(phase["name"])
@@ -232,9 +231,9 @@ class _Check:
             edges.append(edge)
             edge = end
         if edge != 1:
-            self.found.append(f"the phases end at {_quoted(edge)}; expected 1")
+            self.found.append(f"the phases end at {quoted(edge)}; expected 1")
         if len(set(names)) != len(names):
-            self.found.append(f"phase names {_quoted(names)}; expected each only once")
+            self.found.append(f"phase names {quoted(names)}; expected each only once")
         return names, edges[1:]
 
     def spacing(self, kept: Sequence[Boundary]) -> None:
@@ -260,7 +259,7 @@ class _Check:
         verb = name.split("_")[0]
         if not _NAME.fullmatch(name) or len(name) > self.rules.max_name or verb not in VERBS:
             self.found.append(
-                f"phase name {_quoted(name)}; expected snake_case of two words or more, at most "
+                f"phase name {quoted(name)}; expected snake_case of two words or more, at most "
                 f"{self.rules.max_name} characters, that starts with one of {', '.join(VERBS)}"
             )
 
@@ -274,9 +273,9 @@ def _parsed(text: str) -> Any:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         # The message may quote any amount of the text.
-        reason = str(error)[:_MAX_QUOTED]
+        reason = str(error)[:MAX_QUOTED]
         return Violations(
-            (f"the answer is not one JSON object and nothing else ({reason}): {_quoted(text)}",)
+            (f"the answer is not one JSON object and nothing else ({reason}): {quoted(text)}",)
         )
 
 
@@ -296,17 +295,3 @@ def _is_number(value: Any) -> bool:
         return False
     # Infinity comes out of 1e999, which is valid JSON.
     return isinstance(value, int) or math.isfinite(value)
-
-
-def _one_line(text: str) -> str:
-    """Untrusted prose that will be shown on terminals and written to files."""
-    return "".join(c if c.isprintable() else " " for c in text[:_MAX_REASON])
-
-
-def _quoted(value: Any) -> str:
-    """Untrusted content for a message: one line, printable, short."""
-    try:
-        shown = repr(value)
-    except RecursionError:
-        return "something nested too deeply"
-    return shown if len(shown) <= _MAX_QUOTED else shown[:_MAX_QUOTED] + "…"

@@ -22,6 +22,7 @@ from phaser.phases.in_datasets import IN_DATASET, annotation_of
 from phaser.replay.columns import Columns
 from phaser.replay.encoding import Encoders, check_comparable, without_encoders
 from phaser.replay.loop_policy import LoopPolicy
+from phaser.replay.nested_datasets import innermost
 from phaser.replay.penalised import PenalisedTask
 from phaser.replay.recording import Recording
 from phaser.replay.stored_samples import StoredSamples
@@ -53,12 +54,13 @@ def segmenter_for(
 
 def _phases_of(recording: Recording | None, task: Task) -> dict[int, Segmentation]:
     """The phases that the dataset of a recording carries, of the recording's episodes."""
-    root = getattr(recording.samples, "root", None) if recording else None
+    held = list(innermost(recording.samples)) if recording else []
+    root = getattr(held[0], "root", None) if len(held) == 1 else None
     if recording is None or root is None:
         kind = type(recording.samples).__name__ if recording else "list of demonstrations"
         raise BadInput(
-            f"phases='dataset' reads them from the folder of a LeRobot dataset, but {task.name!r} "
-            f"is a {kind} without a root; give a stage_info.json or a segmenter"
+            "phases='dataset' reads them from the folder of one LeRobot dataset, but "
+            f"{task.name!r} is a {kind} without a root; give a stage_info.json or a segmenter"
         )
     with libraries_for("phases in a dataset"):
         from phaser.phases.lerobot_phases import read_phases

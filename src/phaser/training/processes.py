@@ -62,7 +62,7 @@ def accelerator_for(
         mixed_precision="no",
         gradient_accumulation_plugin=GradientAccumulationPlugin(num_steps=1),
         log_with=list(trackers) or None,
-        project_dir=folder if trackers else None,
+        project_dir=folder / "tensorboard" if trackers and folder is not None else None,
         kwargs_handlers=[
             InitProcessGroupKwargs(
                 backend="gloo" if sharded and on_cpu else None, timeout=LONGEST_WAIT

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from arm_datasets import CAMERA, LEFT, Arm, episode, features, write_dataset
+from plain_memories import plain_memory
 from torch.utils.data import ConcatDataset, DataLoader, Subset
 
 import phaser
@@ -25,16 +26,7 @@ def opened(root: Path, **settings: Any) -> Any:
 
 
 def memory(folder: Path, **settings: Any) -> Replay:
-    """A memory whose encoders need no weights."""
-    return Replay(
-        folder / "memory",
-        **{
-            "budget": 12,
-            "language": lambda text: np.ones(4),
-            "vision": lambda images: images.reshape(len(images), -1, 3).mean(axis=1),
-        }
-        | settings,
-    )
+    return plain_memory(folder / "memory", **settings)
 
 
 def kept(replay: Replay) -> list[tuple[Any, Any]]:

@@ -9,21 +9,11 @@ from typing import Any
 import numpy as np
 import torch
 from arm_datasets import CAMERA
+from plain_memories import plain_memory
 from torch.utils.data import DataLoader
 
-from phaser import Replay, Store
+from phaser import Store
 from phaser.cli import main
-
-
-def memory(folder: Path, **settings: Any) -> Replay:
-    """A memory whose encoders need no weights."""
-    return Replay(
-        folder,
-        budget=12,
-        language=lambda text: np.ones(4),
-        vision=lambda images: images.reshape(len(images), -1, 3).mean(axis=1),
-        **settings,
-    )
 
 
 def test_frames_that_stay_in_their_video_come_back_bit_for_bit(
@@ -39,7 +29,7 @@ def test_frames_that_stay_in_their_video_come_back_bit_for_bit(
     second = LeRobotDataset("made/right", root=arms["right"], **chunks)
     drawn = {}
     for store in ("content", "references"):
-        replay = memory(tmp_path / store, store=store)
+        replay = plain_memory(tmp_path / store, store=store)
         with replay.task(first):
             pass
         task = replay.task(second)

@@ -170,6 +170,7 @@ def test_finished_tasks_are_read_back_and_damage_is_named(tmp_path: Path) -> Non
         ("", "which datasets? Give --stream"),
         ("--stream me/a me/b", "Give --output_dir"),
         ("--stream me/a --output_dir=o --replay.buget 3", "did you mean --replay.budget"),
+        ("--stream me/a --replay.budget 3 --replay.budget-total 9", "not allowed with"),
         ("--stream me/a --output_dir=o --replay.share 1.5", "'1.5' is not a share"),
         ("--stream me/a --output_dir=o --replay.gripper 6", "need --replay.motion"),
         ("--stream me/a --output_dir=o --replay.name x", "--replay.name is for one dataset"),
