@@ -15,6 +15,10 @@ from jaxtyping import install_import_hook
 LIBERO_ASSETS = "PHASER_LIBERO_ASSETS"
 SHARED_ASSETS = Path(__file__).parents[2] / "shared" / "libero"
 
+# Before torch first multiplies in bfloat16: virtual machines exist that announce AMX and have none,
+# where oneDNN's AMX kernels end a process with an illegal instruction.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
+
 # Before phaser is first imported: annotations of the algorithm's layers become checks.
 _CHECKED = ("core", "demos", "phases", "memory", "routing", "methods", "evaluation")
 # The oldest jaxtyping cannot check them all (scripts/test_versions.sh).
