@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -126,7 +127,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(installed, ran):
         stderr=subprocess.DEVNULL,
     )
     while process.poll() is None and not (folder / "steps" / "00-right.parquet").exists():
-        pass
+        time.sleep(0.01)
     process.kill()
     process.wait()
     assert not (folder / "done.json").exists()
