@@ -4,7 +4,7 @@
 
 Only finished cells count. A task's forgetting is how much its held-out loss grew from when it was
 learnt to the end of the stream; tasks that are the last of any run are left out of it. Intervals
-are bootstraps over seeds and tasks, so with one seed they are over tasks alone.
+are over seeds and tasks (Student's t), so with one seed they are over tasks alone.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def rows_of_methods(grids: Grids) -> Iterator[str]:
         for method, runs in methods.items():
             told = [
                 with_interval(
-                    estimate_loss(losses(runs, measure, left_out(name, last)), STREAM), sign=False
+                    estimate_loss(losses(runs, measure, left_out(name, last))), sign=False
                 )
                 for name, measure in MEASURES.items()
             ]
@@ -134,8 +134,10 @@ def successes(runs: Sequence[RunResult], *, at_the_end: bool) -> str:
 
 
 def with_interval(found: LossEstimate | PairedDifference, *, sign: bool) -> str:
-    """A mean with its interval."""
+    """A mean with its interval, where numbers differ enough to have one."""
     form = "+.3f" if sign else ".3f"
+    if found.interval is None:
+        return f"{found.mean:{form}}".replace("-", "−")
     low, high = (format(end, form) for end in (found.interval.lower, found.interval.upper))
     return f"{found.mean:{form}} [{low}, {high}]".replace("-", "−")
 

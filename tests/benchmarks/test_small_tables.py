@@ -36,8 +36,8 @@ def grids():
 
 def test_a_row_tells_losses_forgetting_and_successes_of_a_method(grids):
     rows = list(rows_of_methods(grids))
-    assert rows[2].startswith("| pretrained | sequential | 2 | 0.200 [0.200, 0.200] | 0.500 ")
-    assert rows[2].endswith("| 0.300 [0.300, 0.300] | 0/6 | 2/4 | 10 |")
+    assert rows[2].startswith("| pretrained | sequential | 2 | 0.200 | 0.500 ")
+    assert rows[2].endswith("| 0.300 | 0/6 | 2/4 | 10 |")
     assert len(rows) == 5
 
 
@@ -47,11 +47,11 @@ def test_differences_are_to_er_on_one_base_and_between_bases_over_common_seeds(g
         "| pretrained: sequential − er",
         "| er: pretrained − random",
     ]
-    assert "| 2 | +0.000 [+0.000, +0.000] | +0.200 [+0.200, +0.200] | +0.200" in rows[0]
-    assert "| 1 | −0.200 [−0.200, −0.200] | −0.300 [−0.300, −0.300] | −0.100" in rows[1]
+    assert "| 2 | +0.000 | +0.200 | +0.200" in rows[0]
+    assert "| 1 | −0.200 | −0.300 | −0.100" in rows[1]
 
 
 def test_no_task_that_ends_a_run_counts_as_forgotten(grids):
     grids["pretrained"]["er"][0].task_losses[-1] = TaskLoss(task="pull", learnt=0.0, final=9.0)
     (er,) = [row for row in rows_of_methods(grids) if row.startswith("| pretrained | er")]
-    assert "| 0.100 [0.100, 0.100] |" in er
+    assert "| 0.100 |" in er

@@ -33,7 +33,7 @@ def interrupted(run, folder, *, at_step):
     prepared = []
 
     def notify(event):
-        if isinstance(event, Preparing):
+        if isinstance(event, Preparing) and event.task not in prepared:
             prepared.append(event.task)
 
     def progress(step, steps, loss):
