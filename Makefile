@@ -9,6 +9,8 @@ STAMP := $(VENV)/.ready
 # Also pins what builds the package itself, not only what it runs on.
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Images often forbid Python to keep what it compiled; tests start it hundreds of times.
+unexport PYTHONDONTWRITEBYTECODE
 # LIBERO's meshes, where they lie beside the checkout; elsewhere: phaser libero fetch.
 ifneq ($(wildcard ../shared/libero),)
 export PHASER_LIBERO_ASSETS ?= $(abspath ../shared/libero)
@@ -55,7 +57,7 @@ demo: setup
 
 test: setup libero $(VENV)/.browser
 	@echo "test: all tests, two at a time"
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 # LeRobot wants another torch, so it has an environment of its own, without our constraints; several
 # GB, built once. LEROBOT_VENV names another folder, LEROBOT_TESTS fewer tests.

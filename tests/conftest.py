@@ -4,8 +4,11 @@ LIBERO's meshes are those of PHASER_LIBERO_ASSETS, else of ../shared/libero, els
 fetched; where none of them is, LIBERO's tests are skipped and say what they need.
 """
 
+import ctypes
+import gc
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,6 +41,12 @@ settings.register_profile("phaser", deadline=None)
 settings.load_profile("phaser")
 
 
+def pytest_collection_finish() -> None:
+    """Leave what is loaded by now, a million objects, out of every later search for garbage."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _cache_of_this_test_run(tmp_path_factory: pytest.TempPathFactory) -> None:
     """One cache for all workers of a run, never the user's own."""
@@ -50,3 +59,12 @@ def _cache_of_this_test_run(tmp_path_factory: pytest.TempPathFactory) -> None:
     base = tmp_path_factory.getbasetemp()
     shared: Path = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     os.environ["PHASER_CACHE"] = str(shared / "phaser-cache")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _freed_memory_goes_back() -> Iterator[None]:
+    """A run tells its process to keep freed memory (`experiments.allocator`), for good. A worker of
+    the tests makes hundreds of runs: gigabytes that nobody uses would stay with it."""
+    yield
+    if hasattr(ctypes.CDLL(None), "malloc_trim"):
+        ctypes.CDLL(None).malloc_trim(0)

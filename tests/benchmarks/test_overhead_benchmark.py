@@ -38,7 +38,10 @@ def measured():
     made = stream()
     subject = overhead.Subject(title="counting", build=lambda run: CountingPolicy(100), fit=SHORT)
     streams = {one.segmenter: made for one in METHODS.values()}
-    return overhead.measured(subject, None, METHODS, streams, dict.fromkeys(METHODS, 7), rounds=2)
+    stored = dict.fromkeys(METHODS, 7)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(overhead, "TRANSITION_ROUNDS", 1)
+        return overhead.measured(subject, None, METHODS, streams, stored, rounds=2)
 
 
 def test_no_method_is_forgotten_in_the_measured_table(measured):

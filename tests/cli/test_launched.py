@@ -14,7 +14,8 @@ RUN = ["run", "metaworld-quick"]
 @pytest.mark.parametrize(
     ("flag", "method", "said"),
     [
-        ("ACCELERATE_USE_FSDP", "phaser", "accelerate is configured for FSDP"),
+        ("ACCELERATE_USE_FSDP", "phaser", "accelerate configures FSDP with version 1"),
+        ("ACCELERATE_USE_MEGATRON_LM", "phaser", "accelerate is configured for Megatron-LM"),
         ("ACCELERATE_USE_DEEPSPEED", "mir-snapshot", "mir-snapshot reads the gradient"),
         ("ACCELERATE_USE_DEEPSPEED", "agem", "agem reads the gradient"),
     ],

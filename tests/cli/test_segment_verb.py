@@ -22,7 +22,6 @@ from phaser.demos.opening import open_demos
 from phaser.phases.autopc import AutoPC
 from phaser.phases.stage_info import TaskStages, read_stage_info
 from phaser.phases.transfer import by_ratio
-from phaser.suites import recorder
 from phaser.suites.metaworld.suite import MetaWorld
 
 SOURCE = str(Path(main.__file__).parents[2])
@@ -185,7 +184,7 @@ def test_a_metaworld_task_is_found_by_its_name(
             each()
 
     monkeypatch.setattr(MetaWorld, "demos", recorded)
-    monkeypatch.setattr(recorder, "ensure_recorded", record)
+    monkeypatch.setattr("phaser.suites.metaworld.suite.ensure_recorded", record)
     monkeypatch.setenv("PHASER_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "hammer").mkdir()

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from phaser.core.errors import BadInput, MissingDependency
-from phaser.core.sharding import check_launcher, zero_stage
+from phaser.core.sharding import check_launcher, is_fsdp, keeps_gathered, zero_stage
 
 FILE = "ACCELERATE_DEEPSPEED_CONFIG_FILE"
 
@@ -25,12 +25,17 @@ def configured(monkeypatch, tmp_path):
     return sets
 
 
+def check(method, *, reads_gradient=False, asks_in_training=False):
+    check_launcher(method, reads_gradient=reads_gradient, asks_in_training=asks_in_training)
+
+
 def zero_2(**more):
     return {"zero_optimization": {"stage": 2, **more.pop("zero", {})}, **more}
 
 
 def test_without_a_launcher_nothing_is_shared_out():
     assert zero_stage() is None
+    assert not is_fsdp()
 
 
 @pytest.mark.parametrize(
@@ -56,7 +61,6 @@ def test_the_stage_that_accelerate_asks_for_without_a_file(configured):
 @pytest.mark.parametrize(
     ("variables", "said"),
     [
-        ({"ACCELERATE_USE_FSDP": "true"}, "configured for FSDP, which shares out the weights"),
         ({"ACCELERATE_USE_MEGATRON_LM": "true"}, "configured for Megatron-LM"),
         ({"ACCELERATE_USE_PARALLELISM_CONFIG": "true"}, "tensor or context parallelism"),
         ({"ACCELERATE_DEEPSPEED_ZERO_STAGE": "3"}, "ZeRO stage 3; expected 1 or 2"),
@@ -81,15 +85,55 @@ def test_what_would_share_out_weights_or_change_the_run_is_refused(configured, v
 
 
 def test_a_method_that_reads_gradients_is_refused_where_deepspeed_frees_them(configured):
-    check_launcher("agem", reads_gradient=True)
+    check("agem", reads_gradient=True)
     configured(ACCELERATE_USE_DEEPSPEED="true")
     with pytest.raises(BadInput, match="agem reads the gradient in the weights, which DeepSpeed"):
-        check_launcher("agem", reads_gradient=True)
+        check("agem", reads_gradient=True)
 
 
 def test_deepspeed_that_is_missing_is_named_and_only_where_it_is_asked_for(configured, monkeypatch):
     monkeypatch.setattr("phaser.core.sharding.find_spec", lambda name: None)
-    check_launcher("mir", reads_gradient=False)
+    check("mir")
     configured(ACCELERATE_USE_DEEPSPEED="true")
     with pytest.raises(MissingDependency, match="pip install deepspeed"):
-        check_launcher("mir", reads_gradient=False)
+        check("mir")
+
+
+def test_the_second_version_of_fsdp_is_taken(configured):
+    configured(ACCELERATE_USE_FSDP="true", FSDP_VERSION="2")
+    assert zero_stage() is None
+    assert is_fsdp()
+    assert not keeps_gathered()
+    configured(FSDP_RESHARD_AFTER_FORWARD="false")
+    assert keeps_gathered()
+    check("phaser")
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"FSDP_VERSION": "1"}, "version 1; expected 2"),
+        ({"FSDP_OFFLOAD_PARAMS": "true"}, "parameters offloaded; expected false"),
+        ({"FSDP_ACTIVATION_CHECKPOINTING": "true"}, "policy.compute.gradient_checkpointing"),
+    ],
+    ids=str,
+)
+def test_fsdp_that_cannot_be_done_is_refused(configured, variables, said):
+    configured(ACCELERATE_USE_FSDP="true", **{"FSDP_VERSION": "2", **variables})
+    with pytest.raises(BadInput, match=said):
+        check("phaser")
+
+
+def test_a_method_that_asks_the_policy_in_training_is_refused_under_fsdp(configured):
+    check("mir", asks_in_training=True)
+    configured(ACCELERATE_USE_FSDP="true", FSDP_VERSION="2")
+    with pytest.raises(BadInput, match="mir asks the policy while a task is trained"):
+        check("mir", asks_in_training=True)
+
+
+def test_fsdp_needs_a_torch_that_has_it(configured, monkeypatch):
+    monkeypatch.setattr("phaser.core.sharding.version", lambda name: "2.4.1+cpu")
+    check("phaser")
+    configured(ACCELERATE_USE_FSDP="true", FSDP_VERSION="2")
+    with pytest.raises(MissingDependency, match=r"needs torch 2\.6, found 2\.4\.1"):
+        check("phaser")

@@ -27,6 +27,7 @@ from phaser.policies.parts.scaling import Scaling
 from phaser.policies.qwen_gr00t.settings import QwenGr00t
 from phaser.training.fit import Fit
 from phaser.training.frames import FrameTable
+from phaser.training.sharded import ShardedEngine
 
 
 def backbone_run(cache, method="phaser", parts=1, keep_moments=False, precision="float32"):
@@ -69,8 +70,26 @@ def _watch_batches(seen):
     FrameTable.samples = samples
 
 
+def _watch_shares(held):
+    """Note at every step how many weights there are, are held here, and are in the bare policy."""
+    step = ShardedEngine.step
+
+    def watched(self, gradient_clip):
+        shares = list(self.wrapped.parameters())
+        held.append(
+            [
+                sum(share.numel() for share in shares),
+                sum(share.to_local().numel() for share in shares),
+                sum(weight.numel() for weight in self.weights.values()),
+            ]
+        )
+        step(self, gradient_clip)
+
+    ShardedEngine.step = watched
+
+
 def _child(order, rank, cache):
-    folder, count, seen = Path(order["folder"]), 0, []
+    folder, count, seen, held = Path(order["folder"]), 0, [], []
 
     def reached(stage, path):
         nonlocal count
@@ -80,8 +99,10 @@ def _child(order, rank, cache):
 
     files.reached = reached
     _watch_batches(seen)
+    _watch_shares(held)
     run_cell(backbone_run(cache, **order.get("settings", {})), folder)
     Path(f"{folder}-{rank}.json").write_text(json.dumps(seen))
+    Path(f"{folder}-{rank}-held.json").write_text(json.dumps(held))
 
 
 def _forked(order, rank, cache):
@@ -99,6 +120,8 @@ def _forked(order, rank, cache):
                 "ACCELERATE_DEEPSPEED_ZERO_STAGE": str(order["zero"]),
                 "LOCAL_WORLD_SIZE": str(order["world"]),
             }
+        if order.get("fsdp"):
+            os.environ |= {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2"}
     try:
         _child(order, rank, cache)
         status = 0

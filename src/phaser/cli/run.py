@@ -95,7 +95,11 @@ def execute(arguments: Sequence[str]) -> int:
     run = overridden(start(name, chosen), rest, verb="run", flags=parser.flags())
     if chosen.phases is not None:
         run = run.with_phases(chosen.phases)
-    check_launcher(run.method.name, reads_gradient=run.method.reads_gradient)
+    check_launcher(
+        run.method.name,
+        reads_gradient=run.method.reads_gradient,
+        asks_in_training=run.method.asks_in_training,
+    )
     out = settings_folder(chosen.out, run.preset, run.name)
     traces = traces_in(chosen, run)
     if not is_first_process():

@@ -269,6 +269,11 @@ class Draw(Protocol):
         """True for a rule that reads the gradient which a step left in the weights."""
         return False
 
+    @property
+    def asks_in_training(self) -> bool:
+        """True for a rule that asks the policy between the steps of a task, not only before it."""
+        return self.needs_losses or self.needs_gradient
+
     def for_task(self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe) -> Sampler:
         """The sampler of the task that begins.
 

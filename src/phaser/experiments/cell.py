@@ -284,7 +284,11 @@ def run_cell(
     traces: what the cell leaves beside its results, such as clips of rollouts.
     wait_s: how long to wait for another process that holds the folder, or held it when it was lost.
     """
-    check_launcher(run.method.name, reads_gradient=run.method.reads_gradient)
+    check_launcher(
+        run.method.name,
+        reads_gradient=run.method.reads_gradient,
+        asks_in_training=run.method.asks_in_training,
+    )
     with ExitStack() as stack:
         tell = notify
         if is_first_process():

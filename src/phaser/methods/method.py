@@ -57,6 +57,12 @@ class Method:
         return self.draw.reads_gradient or self.penalty.reads_gradient
 
     @property
+    def asks_in_training(self) -> bool:
+        """True for a method that asks the policy between the steps of a task, not only between
+        tasks; FSDP has shared out its weights then."""
+        return self.draw.asks_in_training or self.penalty.needs_policy
+
+    @property
     def asks(self) -> dict[str, str]:
         """Optional methods of the policy that the rules need, each with the name of a rule."""
         return {

@@ -36,6 +36,10 @@ class ByLoss(Draw):
     def needs_losses(self) -> bool:
         return True
 
+    @property
+    def asks_in_training(self) -> bool:
+        return False
+
     def for_task(
         self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe
     ) -> WeightedSampler:

@@ -2,7 +2,8 @@
 
 In one process and with DDP every process holds all of the optimiser's moments. DeepSpeed's ZeRO
 shares them out, reduces gradients on the way back and frees them: its moments are gathered where a
-checkpoint is due, so that a checkpoint is the same whatever wrote it.
+checkpoint is due, so that a checkpoint is the same whatever wrote it. FSDP shares out the weights
+too (`training.sharded`).
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from accelerate.utils import DistributedType
 from torch import Tensor, nn
 
 from phaser.core.policy import Policy
+from phaser.core.sharding import is_fsdp
 from phaser.training.checkpoint import take_moments
 from phaser.training.fit import Fit
+from phaser.training.sharded import sharded_engine
 
 MOMENTS = ("exp_avg", "exp_avg_sq")
 """What AdamW keeps of every weight, beside the number of steps."""
@@ -50,12 +53,16 @@ class Engine(Protocol):
 
     def zero_grad(self) -> None: ...
 
+    def whole_weights(self) -> AbstractContextManager[None]:
+        """Holds a block in which the policy's trained weights are whole; every process must ask."""
+        ...
+
     def moments(self) -> dict[str, Tensor]:
         """The optimiser's moments, whole; every process must ask."""
         ...
 
     def let_go(self) -> None:
-        """Free what training a task needs and nothing later does."""
+        """Free what training a task needs and nothing later does; all weights are whole again."""
         ...
 
 
@@ -63,6 +70,8 @@ def engine_for(accelerator: Accelerator, policy: Policy, optimizer: Any, fit: Fi
     """Prepare a policy and its optimiser, whose moments may be those of an earlier process."""
     if accelerator.distributed_type is DistributedType.DEEPSPEED:
         return _zero_engine(accelerator, policy, optimizer, fit)
+    if is_fsdp() and accelerator.num_processes > 1:
+        return sharded_engine(accelerator, policy, optimizer)
     wrapped, optimizer = accelerator.prepare(policy, optimizer)
     return PlainEngine(accelerator=accelerator, wrapped=wrapped, optimizer=optimizer)
 
@@ -88,6 +97,9 @@ class PlainEngine:
 
     def zero_grad(self) -> None:
         self.optimizer.zero_grad(set_to_none=True)
+
+    def whole_weights(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def moments(self) -> dict[str, Tensor]:
         return take_moments(self.optimizer)
@@ -125,6 +137,9 @@ class ZeroEngine:
 
     def zero_grad(self) -> None:
         """A step frees the gradients already."""
+
+    def whole_weights(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def moments(self) -> dict[str, Tensor]:
         from deepspeed.utils import safe_get_full_optimizer_state

@@ -141,7 +141,8 @@ class PolicyLearner:
                 loss = self._gradient(engine, parts, penalty, Stream(noise.key + step))
                 engine.step(fit.gradient_clip)
                 if fit.averages(step, steps):
-                    done.average.add(policy)
+                    with engine.whole_weights():
+                        done.average.add(policy)
                 if step + 1 < steps:
                     sampler.after_step(step)
                 engine.zero_grad()
@@ -150,10 +151,11 @@ class PolicyLearner:
                     self.progress(step + 1, steps, done.losses[-1])
                 is_due = (step + 1) % fit.checkpoint_every_steps == 0 or step + 1 == steps
                 if checkpointer is not None and is_due:
-                    checkpointer.save(policy, engine.moments(), done)
-        done.average.apply(policy)
+                    with engine.whole_weights():
+                        checkpointer.save(policy, engine.moments(), done)
         left = engine.moments() if fit.keep_moments else NO_MOMENTS
         engine.let_go()
+        done.average.apply(policy)
         tail = done.losses[-max(1, steps // 10) :]
         return Learnt(loss=sum(tail) / len(tail), moments=left)
 

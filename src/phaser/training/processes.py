@@ -1,9 +1,9 @@
 """The processes of one run, on Accelerate: as the user's launcher started them.
 
 The policy says where it computes, and Accelerate follows: a policy on the CPU is trained by gloo
-processes, one on a GPU by NCCL, with DistributedDataParallel in both, or with DeepSpeed's ZeRO
-where the user's `accelerate config` says so. Only the first process writes; the others wait for it
-where they need what it wrote.
+processes, one on a GPU by NCCL, with DistributedDataParallel in both, or with DeepSpeed's ZeRO or
+FSDP where the user's `accelerate config` says so. Only the first process writes; the others wait
+for it where they need what it wrote.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from accelerate.utils import (
     GradientAccumulationPlugin,
     InitProcessGroupKwargs,
     gather_object,
+    patch_environment,
 )
 
 from phaser.core.errors import BadInput
@@ -54,25 +55,27 @@ def accelerator_for(
             "DeepSpeed would train on this machine's GPUs, but the policy is on the CPU; hide the "
             "GPUs (CUDA_VISIBLE_DEVICES=) or leave policy.compute.device at auto"
         )
-    made = Accelerator(
-        # Accelerate would leave DeepSpeed out on a CPU without a word.
-        cpu=on_cpu and not sharded,
-        device_placement=False,
-        # Both have one place, the settings of a run: a launcher's own would count twice.
-        mixed_precision="no",
-        gradient_accumulation_plugin=GradientAccumulationPlugin(num_steps=1),
-        log_with=list(trackers) or None,
-        project_dir=folder / "tensorboard" if trackers and folder is not None else None,
-        kwargs_handlers=[
-            InitProcessGroupKwargs(
-                backend="gloo" if sharded and on_cpu else None, timeout=LONGEST_WAIT
-            )
-        ],
-    )
+    # FSDP is torch's own (`training.sharded`), which Accelerate would leave out on a CPU.
+    with patch_environment(ACCELERATE_USE_FSDP="false"):
+        made = Accelerator(
+            # Accelerate would leave DeepSpeed out on a CPU without a word.
+            cpu=on_cpu and not sharded,
+            device_placement=False,
+            # Both have one place, the settings of a run: a launcher's own would count twice.
+            mixed_precision="no",
+            gradient_accumulation_plugin=GradientAccumulationPlugin(num_steps=1),
+            log_with=list(trackers) or None,
+            project_dir=folder / "tensorboard" if trackers and folder is not None else None,
+            kwargs_handlers=[
+                InitProcessGroupKwargs(
+                    backend="gloo" if sharded and on_cpu else None, timeout=LONGEST_WAIT
+                )
+            ],
+        )
     if made.distributed_type not in PARALLEL:
         raise BadInput(
             f"accelerate is configured for {made.distributed_type.value}; expected one process, "
-            f"multi-GPU (DDP) or DeepSpeed ZeRO stage 1 or 2: {REMEDY}"
+            f"multi-GPU (DDP), DeepSpeed ZeRO stage 1 or 2, or FSDP version 2: {REMEDY}"
         )
     if made.num_processes != num_processes():
         raise BadInput(
