@@ -23,6 +23,7 @@ from phaser.core.policy import Policy, PolicySettings
 from phaser.core.streams import Streams
 from phaser.policies.lora import MARK
 from phaser.policies.parts.compute import Compute
+from phaser.testing.policy import check_policy
 
 require_backbones()
 
@@ -50,6 +51,11 @@ def test_it_has_all_of_the_port(built, name):
     assert isinstance(BACKBONES[name], PolicySettings)
     assert BACKBONES[name].front_end(CONTRACT) is None
     assert built[name].front_end is None
+
+
+@each_backbone
+def test_it_keeps_what_the_port_promises(name):
+    check_policy(BACKBONES[name], CONTRACT)
 
 
 @each_backbone
