@@ -71,7 +71,7 @@ class Routed(Draw):
     def for_task(
         self, memory: Memory, task: PreparedTask, stream: Stream, probe: Probe
     ) -> WeightedSampler:
-        priorities = self._priorities(memory, task)
+        priorities = self.priorities(memory, task)
         probabilities = boltzmann(priorities, self.temperature)
         if self.weigh_by_size and memory.buckets:
             probabilities = probabilities * uniform_over_frames(memory)
@@ -84,7 +84,8 @@ class Routed(Draw):
             stream=stream,
         )
 
-    def _priorities(self, memory: Memory, task: PreparedTask) -> Float[np.ndarray, "buckets"]:
+    def priorities(self, memory: Memory, task: PreparedTask) -> Float[np.ndarray, "buckets"]:
+        """How much each stored phase is endangered by a task, before it is learnt."""
         if not memory.buckets:
             return np.zeros(0)
         new = Phases.of(task.prototypes)

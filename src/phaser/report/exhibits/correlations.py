@@ -38,6 +38,13 @@ def partial(first: Sequence[float], second: Sequence[float], given: Sequence[flo
     return _tested((both - one * other) / left if left > 1e-12 else None, len(first) - 3)
 
 
+def partial_of_ranks(
+    first: Sequence[float], second: Sequence[float], given: Sequence[float]
+) -> Correlation:
+    """Correlation of ranks of what the ranks of a third column do not explain of the two."""
+    return partial(_ranks(first), _ranks(second), _ranks(given))
+
+
 def _coefficient(first: Sequence[float], second: Sequence[float]) -> float | None:
     if len(first) < 4 or np.ptp(first) < 1e-15 or np.ptp(second) < 1e-15:
         return None
