@@ -141,7 +141,9 @@ def as_json(arms: Sequence[Arm]) -> list[dict[str, object]]:
                 "arm": arm.name,
                 "seeds": [run.seed for run in arm.runs],
                 "asr": whole.mean,
-                "asr_by_seed": {run.seed: run.metrics.asr for run in arm.runs if run.metrics},
+                "asr_by_seed": {
+                    run.seed: run.metrics.average_success_rate for run in arm.runs if run.metrics
+                },
                 "frames_per_task": arm.frames_per_task,
                 "bytes_per_task": arm.bytes_per_task[0],
                 "difference": gap.mean,

@@ -9,7 +9,7 @@ sys.path.append(str(Path(__file__).parents[1] / "report"))
 
 from written_runs import write_run_folder
 
-from benchmarks.arms import Arm, difference, rows
+from benchmarks.arms import Arm, as_json, difference, rows
 from phaser.core.errors import BadInput
 from phaser.memory.budget import Budget
 
@@ -53,3 +53,9 @@ def test_a_folder_with_two_methods_is_no_arm(study):
     write_run_folder(study / "peers" / "other", "er-even", 2)
     with pytest.raises(BadInput, match="expected one method"):
         Arm.read(study / "peers")
+
+
+def test_programs_get_the_success_of_every_stream(study):
+    peers, default = as_json([Arm.read(study / name) for name in ("peers", "default")])
+    assert peers["asr_by_seed"] == pytest.approx({0: 0.2, 1: 0.4})
+    assert default["difference_by_seed"] == pytest.approx({0: 0.3, 1: 0.3})
