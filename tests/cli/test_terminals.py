@@ -24,6 +24,8 @@ def execute(arguments):
     open(sys.argv[1], "w").write("done")
     return 0
 
+# As a terminal starts it: tests may run under nohup.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 sys.modules["stub"] = types.SimpleNamespace(execute=execute)
 main.VERBS["run"] = main.VERBS["methods"] = ("stub", "")
 main.main([sys.argv[2]])
