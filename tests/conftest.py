@@ -66,5 +66,6 @@ def _freed_memory_goes_back() -> Iterator[None]:
     """A run tells its process to keep freed memory (`experiments.allocator`), for good. A worker of
     the tests makes hundreds of runs: gigabytes that nobody uses would stay with it."""
     yield
+    gc.collect()
     if hasattr(ctypes.CDLL(None), "malloc_trim"):
         ctypes.CDLL(None).malloc_trim(0)
