@@ -37,7 +37,7 @@ def launcher(cache, **environment):
 
     yield launched
     process.stdin.close()
-    process.wait(timeout=30)
+    process.wait(timeout=300)
     process.stdout.close()
 
 
