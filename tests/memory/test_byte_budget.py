@@ -16,6 +16,7 @@ from phaser.memory.even import Even
 from phaser.memory.herding import Herding
 from phaser.memory.phase_buckets import PhaseBuckets, Within
 from phaser.memory.reservoir import Reservoir
+from phaser.memory.sizes import PieceSizes
 
 TASK = prepared_task(lengths=(20, 9, 30))
 MOST = {"PhaseBuckets": 4 * (7 + 3 + 10), "Reservoir": 4 * 59, "Even": 4 * 59, "Herding": 4 * 59}
@@ -24,6 +25,11 @@ RULES = [*(PhaseBuckets(within=one) for one in get_args(Within)), Reservoir(), H
 
 def selecting(rule):
     return lambda count: rule.select(TASK, count, Streams(2).named("keep"))
+
+
+def within(budget, select, size_of, most, **least):
+    sizes = PieceSizes(size_of=lambda piece: size_of(*piece))
+    return within_bytes(budget, select, sizes, most, **least)
 
 
 def kept(buckets):
@@ -48,7 +54,7 @@ def test_what_is_kept_fits_and_one_frame_more_would_not(rule, budget, seed, spre
 
     most = MOST[type(rule).__name__]
     try:
-        frames = kept(within_bytes(budget, selecting(rule), counted, most, least=3))
+        frames = kept(within(budget, selecting(rule), counted, most, least=3))
     except BadInput:
         assert sum(map(size_of, kept(selecting(rule)(3)))) > budget
         return
@@ -61,13 +67,13 @@ def test_what_is_kept_fits_and_one_frame_more_would_not(rule, budget, seed, spre
 
 @pytest.mark.parametrize(("budget", "expected"), [(3_000, 3), (20_999, 20), (10**9, 80)])
 def test_frames_of_one_size_give_the_count_by_division(budget, expected):
-    buckets = within_bytes(budget, selecting(PhaseBuckets()), lambda _: 1000, 80, least=3)
+    buckets = within(budget, selecting(PhaseBuckets()), lambda _: 1000, 80, least=3)
     assert len(kept(buckets)) == expected
 
 
 def test_the_same_bytes_keep_the_same_frames():
     once, again = (
-        kept(within_bytes(25_000, selecting(Even()), sizes_of(1, spread=500), MOST["Even"]))
+        kept(within(25_000, selecting(Even()), sizes_of(1, spread=500), MOST["Even"]))
         for _ in range(2)
     )
     assert once == again
@@ -84,7 +90,7 @@ def test_far_fewer_frames_are_encoded_than_offered():
     def select(count):
         return Reservoir().select(task, count, Streams(2).named("keep"))
 
-    frames = kept(within_bytes(60_000, select, size_of, 12_000))
+    frames = kept(within(60_000, select, size_of, 12_000))
     assert 50 < len(frames) < 65
     assert len(encoded) < 10 * len(frames)
 
@@ -97,16 +103,16 @@ def test_frames_that_shrink_after_the_first_do_not_make_the_search_creep():
         return selecting(Reservoir())(count)
 
     first = kept(selecting(Reservoir())(1))[0]
-    buckets = within_bytes(10_000, select, lambda frame: 9_000 if frame == first else 5, 236)
+    buckets = within(10_000, select, lambda frame: 9_000 if frame == first else 5, 236)
     assert len(kept(buckets)) == 200 + 1 if first in kept(buckets) else 236
     assert len(tries) <= 20
 
 
 def test_too_few_bytes_for_one_frame_per_phase_are_refused_with_the_number_needed():
     with pytest.raises(BadInput, match=r"a budget of 2999 bytes.* 3 frames, takes 3000; give at"):
-        within_bytes(2_999, selecting(PhaseBuckets()), lambda _: 1000, 80, least=3)
+        within(2_999, selecting(PhaseBuckets()), lambda _: 1000, 80, least=3)
 
 
 def test_a_task_with_fewer_frames_than_phases_is_refused():
     with pytest.raises(BadInput, match="expected 1 <= least <= most"):
-        within_bytes(10_000, selecting(PhaseBuckets()), lambda _: 1000, 2, least=3)
+        within(10_000, selecting(PhaseBuckets()), lambda _: 1000, 2, least=3)

@@ -21,6 +21,7 @@ from phaser.memory.herding import Herding, herding_order
 from phaser.memory.phase_buckets import PhaseBuckets
 from phaser.memory.reservoir import Reservoir
 from phaser.memory.sample import NewTask
+from phaser.memory.sizes import kept_sizes
 from phaser.memory.spread import spread_ranks
 from phaser.memory.store import Addition, Store
 from phaser.memory.water_level import level_for
@@ -147,14 +148,9 @@ def add_task(store, name, budget, rule):
     task = made_up_task(name, num_demos=2)
 
     def plan(now):
-        def size_of(ref):
-            if ref.task == name:
-                return Store.encoded_size(sample_of(ref), ImageCodec())
-            return now.frame_bytes([ref])[ref]
-
-        kept = budget.keep(
-            rule, task, now.memory, stream=Streams(0).named("keep", name), size_of=size_of
-        )
+        sizes = kept_sizes(name, sample_of, ImageCodec(), store=lambda: now)
+        stream = Streams(0).named("keep", name)
+        kept = budget.keep(rule, task, now.memory, stream=stream, sizes=sizes)
         stays = kept.memory.by_task()
         new = NewTask(
             task=task.task, buckets=kept.buckets, sample_of=sample_of, source={"made": "up"}

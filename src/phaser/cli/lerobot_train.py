@@ -57,7 +57,7 @@ def _stream(chosen: Namespace, words: Words) -> int:
 
     if chosen.name:
         raise BadInput("--replay.name is for one dataset; with --stream each has a name already")
-    sources = sources_of(chosen.stream)
+    sources = sources_of(chosen.stream, chosen.env_tasks or ())
     check_words(words.theirs, num_datasets=len(sources))
     output = value_of(words.theirs, OUTPUT)
     if not output:
@@ -94,12 +94,17 @@ def _tell(settings: Rehearsal) -> int:
     from phaser.integrations.lerobot.running import leave
 
     if is_first_process():
-        from phaser.integrations.lerobot.page import loss_table, read_stream, write_page
+        from phaser.integrations.lerobot import page
 
-        headings, rows = loss_table(*read_stream(settings.folder))
-        table = "\n".join(columns([headings, *rows], right=range(1, len(headings))))
-        page = write_page(settings.folder)
-        print(f"\nheld-out loss\n{table}\n\nreport: {page.resolve()}", flush=True)
+        tables = {
+            "held-out loss": page.loss_table(*page.read_stream(settings.folder)),
+            "success in simulation": page.success_table(settings.folder),
+        }
+        for title, (headings, rows) in tables.items():
+            if rows:
+                lines = columns([headings, *rows], right=range(1, len(headings)))
+                print("\n".join(["", title, *lines]))
+        print(f"\nreport: {page.write_page(settings.folder).resolve()}", flush=True)
     leave()
     return 0
 
@@ -118,6 +123,7 @@ def _settings(chosen: Namespace, folder: Path) -> Rehearsal:
         held_out=chosen.held_out,
         held_out_frames=chosen.held_out_frames,
         cameras=None if chosen.cameras is None else tuple(x for x in chosen.cameras if x != "none"),
+        rollouts=chosen.rollouts,
         instruction=chosen.instruction,
     )
 
@@ -173,7 +179,7 @@ _FLAGS: dict[str, dict[str, Any]] = {
     "codec": {
         "default": "webp-lossless",
         "metavar": "NAME",
-        "help": "how images are stored: webp-lossless (default), png, raw, jpeg:90, webp:90",
+        "help": "how images are stored: webp-lossless (default), png, webp:90, h264:90 (clips)",
     },
     "layout": {
         "metavar": "NAME",
@@ -209,6 +215,17 @@ _FLAGS: dict[str, dict[str, Any]] = {
         "default": 64,
         "metavar": "N",
         "help": "the most measured frames of a phase (default: 64)",
+    },
+    "env-tasks": {
+        "nargs": "+",
+        "metavar": "TASK",
+        "help": "with --env.type: the --env.task of each dataset of --stream",
+    },
+    "rollouts": {
+        "type": steps,
+        "metavar": "N",
+        "help": "of each learnt dataset with an environment, after each task (default: "
+        "--eval.n_episodes; 0: none)",
     },
     "seed": {"type": steps, "default": 0, "metavar": "S", "help": "of draws (default: 0)"},
     "name": {"metavar": "NAME", "help": "one dataset: its name in the memory"},

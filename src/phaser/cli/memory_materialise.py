@@ -26,7 +26,10 @@ def execute(arguments: Sequence[str]) -> int:
     parser.add_argument("folder", type=Path, metavar="DIR", help="the memory's folder")
     parser.add_argument("--task", metavar="NAME", help="only this task (default: all that refer)")
     parser.add_argument(
-        "--codec", default="webp-lossless", metavar="NAME", help="default: webp-lossless"
+        "--codec",
+        default="webp-lossless",
+        metavar="NAME",
+        help="default: webp-lossless; h264:90: clips",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     chosen = parser.parse(arguments)

@@ -7,7 +7,7 @@ stated here, and a rule says itself what it needs; nobody outside asks for its t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -24,8 +24,14 @@ from phaser.core.streams import Stream
 VirtualStep = Literal["virtual", "snapshot"]
 """Where the gradient of a virtual step comes from: computed for it, or left by the step before."""
 
-SizeOf = Callable[[FrameRef], int]
-"""The encoded size of a frame in bytes."""
+
+@runtime_checkable
+class Sizes(Protocol):
+    """Encoded bytes of frames that are kept together."""
+
+    def total(self, buckets: Sequence[Bucket], *, stop_above: int | None = None) -> int:
+        """Their bytes in all, or any number above `stop_above` as soon as that is certain."""
+        ...
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""Frames of an mp4 file, decoded on demand; the only file that knows PyAV.
+"""Frames of an mp4 file, decoded on demand.
 
 A frame is asked for by its time. The decoder goes back to the key frame before it and decodes
 until the first frame within half a frame of that time: the frame itself, never a neighbour.
@@ -10,16 +10,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 from jaxtyping import UInt8
 
-from phaser.core.errors import BrokenFile, MissingDependency
+from phaser.core.errors import BrokenFile
 from phaser.demos.open_files import OpenFiles
 from phaser.demos.parquet_rows import check_frames
 from phaser.demos.png import MAX_SIDE
+from phaser.demos.video_library import video_library
 
 MAX_OPEN_VIDEOS = 8
 MAX_SECONDS_DECODED_AHEAD = 1
@@ -142,15 +142,3 @@ class _Video:
 
 
 _OPEN: OpenFiles[_Video] = OpenFiles(_Video, limit=MAX_OPEN_VIDEOS)
-
-
-def video_library(what: str) -> ModuleType:
-    """PyAV, or one line that says how to install it for what needs it."""
-    try:
-        import av
-    except ImportError as error:
-        raise MissingDependency(
-            f"{what} needs PyAV; run: pip install 'phaser-vla[video]'"
-        ) from error
-    module: ModuleType = av
-    return module

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import UInt8
 
-from phaser.demos.video import video_library
+from phaser.demos.video_library import video_library
 
 QUALITY = "20"
 """x264's constant rate factor: lower is better and larger; 18 cannot be told from the original."""

@@ -146,6 +146,7 @@ class Cell:
             self.folder.go_on(self.run, learnt)
             self.filming.go_on(learnt)
         else:
+            self.run.storage.image_codec.check_supported()
             self._try_bytes()
             self.folder.start(self.run)
         self.checkpoints.remove_unneeded()
@@ -172,9 +173,9 @@ class Cell:
             return
         for task in self.tasks:
             prepared = self.prepare(task)
-            size_of = self.kept.sizes(self.materials.__getitem__)(prepared)
+            sizes = self.kept.sizes(self.materials.__getitem__)(prepared)
             stream = self.streams.named("keep", task.name)
-            check_filled(self.run, self.materials[task.name], size_of, stream)
+            check_filled(self.run, self.materials[task.name], sizes, stream)
 
     def _stream(self, num_learnt: int) -> None:
         run = self.run

@@ -9,17 +9,17 @@ from typing import Any
 
 from phaser import __version__
 from phaser.core.contract import Contract
-from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput, BrokenFile
 from phaser.core.memory import Memory, PreparedTask
 from phaser.core.policy import FrontEnd
-from phaser.core.ports import SizeOf
+from phaser.core.ports import Sizes
 from phaser.core.streams import Stream
 from phaser.experiments.run import Run, settings_of
 from phaser.memory.budget import Kept
 from phaser.memory.certificate import Row, phase_rows
 from phaser.memory.manifest import MANIFEST
 from phaser.memory.sample import NewTask
+from phaser.memory.sizes import kept_sizes
 from phaser.memory.store import Addition, Store
 from phaser.training.frames import TaskFrames
 from phaser.training.material import TaskMaterial
@@ -36,7 +36,7 @@ class KeptFrames:
     """Of several processes that train one policy, the first one alone writes."""
 
     def __post_init__(self) -> None:
-        self._sizes: dict[FrameRef, int] = {}
+        self._sizes: dict[str, Sizes] = {}
         self.look()
 
     def look(self) -> None:
@@ -97,27 +97,28 @@ class KeptFrames:
 
     def frames(self, task: str, *, contract: Contract, front_end: FrontEnd | None) -> TaskFrames:
         """The frames of a task from the store alone; its recordings may be gone."""
-        assert self._store is not None
-        return frames_in_store(self._store, task, contract=contract, front_end=front_end)
+        return frames_in_store(self._stored(), task, contract=contract, front_end=front_end)
 
-    def sizes(self, material_of: Callable[[str], TaskMaterial]) -> Callable[[PreparedTask], SizeOf]:
+    def sizes(self, material_of: Callable[[str], TaskMaterial]) -> Callable[[PreparedTask], Sizes]:
         """Gives, for a task, the encoded size of its frames in bytes."""
 
-        def of_task(task: PreparedTask) -> SizeOf:
-            made, codec = material_of(task.task.name), self.run.storage.image_codec
-
-            def size_of(ref: FrameRef) -> int:
-                if ref not in self._sizes and ref.task != task.task.name:
-                    assert self._store is not None
-                    self._sizes |= self._store.frame_bytes([ref])
-                elif ref not in self._sizes:
-                    sample = stored_samples(made.prepared.demos, made.train, [ref])[ref]
-                    self._sizes[ref] = Store.encoded_size(sample, codec)
-                return self._sizes[ref]
-
-            return size_of
+        def of_task(task: PreparedTask) -> Sizes:
+            name = task.task.name
+            if name not in self._sizes:
+                made = material_of(name)
+                self._sizes[name] = kept_sizes(
+                    name,
+                    lambda ref: stored_samples(made.prepared.demos, made.train, [ref])[ref],
+                    self.run.storage.image_codec,
+                    store=self._stored,
+                )
+            return self._sizes[name]
 
         return of_task
+
+    def _stored(self) -> Store:
+        assert self._store is not None
+        return self._store
 
     def rows(self, tasks: Sequence[PreparedTask]) -> list[Row]:
         """Rows of the certificate, as stored, with bytes; a task that left nothing holds 0."""
@@ -134,13 +135,13 @@ class KeptFrames:
         return sorted([*stored, *nothing], key=lambda row: order[row["task"]])
 
 
-def check_filled(run: Run, made: TaskMaterial, size_of: SizeOf, stream: Stream) -> None:
+def check_filled(run: Run, made: TaskMaterial, sizes: Sizes, stream: Stream) -> None:
     """Refuse a budget in bytes per task that a task cannot fill: its memory would be smaller than
     its rivals', whatever both were given."""
     budget, keep = run.budget, run.method.keep
     if budget is None or budget.unit != "bytes" or budget.is_total:
         return
-    kept = budget.keep(keep, made.prepared, stream=stream, size_of=size_of)
+    kept = budget.keep(keep, made.prepared, stream=stream, sizes=sizes)
     frames = sum(len(bucket.frames) for bucket in kept.buckets)
     if frames == keep.most(made.prepared):
         raise BadInput(

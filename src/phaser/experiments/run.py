@@ -63,7 +63,8 @@ class Storage:
     """How kept frames are stored, and where rehearsed frames are read."""
 
     codec: str = str(ImageCodec())
-    """How images are stored: raw, png, webp-lossless, or smaller and lossy: jpeg:90, webp:80."""
+    """How images are stored: raw, png, webp-lossless, or smaller and lossy: jpeg:90, webp:80,
+    avif:80, h264:90 (clips of neighbouring frames; needs PyAV)."""
     rehearse_from: str = "recordings"
     """"recordings": from cached features of the recordings where they are there, which is the same
     to the bit, and quicker. "memory": from the stored frames alone. A lossy codec always rehearses

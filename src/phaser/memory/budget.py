@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 from phaser.core.errors import BadInput
 from phaser.core.memory import Bucket, Memory, PreparedTask
-from phaser.core.ports import Keep, SizeOf
+from phaser.core.ports import Keep, Sizes
 from phaser.core.ranges import as_whole
 from phaser.core.streams import Stream
 from phaser.memory.byte_budget import within_bytes
@@ -120,7 +120,7 @@ class Budget:
         memory: Memory = EMPTY,
         *,
         stream: Stream,
-        size_of: SizeOf | None = None,
+        sizes: Sizes | None = None,
     ) -> Kept:
         """Choose the frames of a task within the budget.
 
@@ -129,14 +129,14 @@ class Budget:
             task: the finished task.
             memory: what the earlier tasks left; with a total they may have to give way.
             stream: the source of random numbers, for rules that choose at random.
-            size_of: encoded bytes of a frame, new or stored; needed for a budget in bytes.
+            sizes: encoded bytes of frames, new or stored; needed for a budget in bytes.
         """
         if not rule.keeps_frames:
             return Kept(buckets=(), memory=memory, evicted={})
         try:
             if self.is_total:
-                return self._keep_in_total(rule, task, memory, stream=stream, size_of=size_of)
-            buckets = self._keep_of_task(rule, task, stream=stream, size_of=size_of)
+                return self._keep_in_total(rule, task, memory, stream=stream, sizes=sizes)
+            buckets = self._keep_of_task(rule, task, stream=stream, sizes=sizes)
         except BadInput as error:
             where = f"task {task.task.name!r}: "
             text = str(error)
@@ -144,13 +144,13 @@ class Budget:
         return Kept(buckets=tuple(buckets), memory=memory.with_buckets(buckets), evicted={})
 
     def _keep_of_task(
-        self, rule: Keep, task: PreparedTask, *, stream: Stream, size_of: SizeOf | None
+        self, rule: Keep, task: PreparedTask, *, stream: Stream, sizes: Sizes | None
     ) -> list[Bucket]:
         if self.unit == "bytes":
             return within_bytes(
                 self.amount,
                 lambda count: rule.select(task, count, stream),
-                _required(size_of),
+                _required(sizes),
                 rule.most(task),
                 least=rule.fewest(len(task.labels)),
             )
@@ -164,7 +164,7 @@ class Budget:
         memory: Memory,
         *,
         stream: Stream,
-        size_of: SizeOf | None,
+        sizes: Sizes | None,
     ) -> Kept:
         older = memory.by_task()
         held = [sum(len(bucket.frames) for bucket in buckets) for buckets in older.values()]
@@ -183,7 +183,7 @@ class Budget:
         if self.unit == "frames":
             found = at_level(level_for(self.amount, least=least, most=most))
         else:
-            found = _within_total_bytes(self.amount, at_level, least, most, _required(size_of))
+            found = _within_total_bytes(self.amount, at_level, least, most, _required(sizes))
         kept = [sum(len(bucket.frames) for bucket in buckets) for buckets in found[:-1]]
         return Kept(
             buckets=tuple(found[-1]),
@@ -201,7 +201,7 @@ def _within_total_bytes(
     at_level: Callable[[Sequence[int]], list[list[Bucket]]],
     least: Sequence[int],
     most: Sequence[int],
-    size_of: SizeOf,
+    sizes: Sizes,
 ) -> list[list[Bucket]]:
     """The frames at the highest level that fits, task by task."""
 
@@ -209,7 +209,7 @@ def _within_total_bytes(
         found = at_level(levelled(level, least=least, most=most))
         return [bucket for buckets in found for bucket in buckets]
 
-    fitting = within_bytes(budget_bytes, select, size_of, max(most))
+    fitting = within_bytes(budget_bytes, select, sizes, max(most))
     return list(Memory(tuple(fitting)).by_task().values())
 
 
@@ -223,7 +223,7 @@ def _whole(name: str, value: object) -> int:
     return whole
 
 
-def _required(size_of: SizeOf | None) -> SizeOf:
-    if size_of is None:
-        raise BadInput("a budget in bytes needs the encoded size of each frame: pass size_of")
-    return size_of
+def _required(sizes: Sizes | None) -> Sizes:
+    if sizes is None:
+        raise BadInput("a budget in bytes needs the encoded size of frames: pass sizes")
+    return sizes

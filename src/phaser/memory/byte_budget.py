@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
-from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
 from phaser.core.memory import Bucket
+from phaser.core.ports import Sizes
 
 
 def within_bytes(
     budget_bytes: int,
     select: Callable[[int], list[Bucket]],
-    size_of: Callable[[FrameRef], int],
+    sizes: Sizes,
     most: int,
     *,
     least: int = 1,
 ) -> list[Bucket]:
     """The frames that `select(count)` keeps for the largest count, up to `most`, that fits.
 
-    `least` is the smallest count that makes sense: one frame of every phase. Each frame is encoded
-    (`size_of`) at most once, however many counts are tried. A rule may choose other frames for
-    another count, so what is certain is that these fit and that one frame more would not.
+    `least` is the smallest count that makes sense: one frame of every phase. A rule may choose
+    other frames for another count, so what is certain is that these fit and that one frame more
+    would not.
     """
     if not 1 <= least <= most:
         raise BadInput(f"a memory of {least} to {most} frames; expected 1 <= least <= most")
-    sizes = _Sizes(size_of=size_of)
     fitting = select(least)
     held_bytes = sizes.total(fitting)
     if held_bytes > budget_bytes:
@@ -49,23 +47,3 @@ def within_bytes(
         else:
             too_many = count
     return fitting
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Sizes:
-    """Encoded bytes of frames, each measured when first asked for."""
-
-    size_of: Callable[[FrameRef], int]
-    known: dict[FrameRef, int] = field(default_factory=dict)
-
-    def total(self, buckets: Iterable[Bucket], *, stop_above: int | None = None) -> int:
-        """Their sum, or any sum above `stop_above` as soon as that is certain."""
-        frames = [frame for bucket in buckets for frame in bucket.frames]
-        total = sum(self.known.get(frame, 0) for frame in frames)
-        for frame in frames:
-            if stop_above is not None and total > stop_above:
-                break
-            if frame not in self.known:
-                self.known[frame] = self.size_of(frame)
-                total += self.known[frame]
-        return total

@@ -1,4 +1,5 @@
-"""How pixels are stored: as they are, or as PNG, WebP, AVIF or JPEG bytes, one image per frame."""
+"""How pixels are stored: as they are, as PNG, WebP, AVIF or JPEG bytes, one image per frame, or as
+short clips of neighbouring frames (H.264)."""
 
 from __future__ import annotations
 
@@ -13,9 +14,11 @@ from jaxtyping import UInt8
 from PIL import Image, JpegImagePlugin, PngImagePlugin, WebPImagePlugin, features
 
 from phaser.core.errors import BadInput, BrokenFile, MissingDependency, UnknownName
+from phaser.demos.video_library import video_library
+from phaser.memory.clips import ClipEncoder, decode_clip
 from phaser.memory.image_headers import declared_size
 
-CODECS = ("raw", "png", "webp-lossless", "avif", "webp", "jpeg")
+CODECS = ("raw", "png", "webp-lossless", "avif", "webp", "jpeg", "h264")
 MAX_PIXELS = 1 << 24
 """4096 x 4096: more in one frame is taken for a decompression bomb."""
 PNG_LEVEL = 1
@@ -27,6 +30,8 @@ AVIF_SPEED = 8
 """AVIF's haste, of 10; one thread, so that the bytes do not depend on the machine's cores."""
 
 _FORMATS = {"png": "png", "webp": "webp", "webp-lossless": "webp", "jpeg": "jpeg", "avif": "avif"}
+# Pictures of which each is predicted from the one before it: memory/clips.py.
+_CLIPS = "h264"
 # A Pillow that has never heard of a format warns when asked for it.
 _BUILT = {name: name in features.modules and features.check(name) for name in ("webp", "avif")}
 # The plugins themselves: Image.open would try formats that the manifest does not name.
@@ -44,7 +49,7 @@ if _BUILT["avif"]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ImageCodec:
-    """A way to store images; `quality` matters to the lossy ones: AVIF, WebP and JPEG."""
+    """A way to store images; `quality` matters to the lossy ones: AVIF, WebP, JPEG and H.264."""
 
     name: str = "webp-lossless"
     """One of CODECS."""
@@ -70,12 +75,19 @@ class ImageCodec:
     def lossless(self) -> bool:
         return self.name in ("raw", "png", "webp-lossless")
 
+    @property
+    def stores_clips(self) -> bool:
+        """True where neighbouring frames are stored as one clip."""
+        return self.name == _CLIPS
+
     def __str__(self) -> str:
         return self.name if self.lossless else f"{self.name}:{self.quality}"
 
     def encode(self, pixels: UInt8[np.ndarray, "height width channels"]) -> bytes:
         """Bytes of an image of 1 or 3 channels; a lossless codec is held to its word."""
-        self._check_supported()
+        if self.stores_clips:
+            return ClipEncoder(pixels.shape, quality=self.quality).add(pixels)
+        self.check_supported()
         image = Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels)
         try:
             content = self._encoded(image)
@@ -115,8 +127,13 @@ class ImageCodec:
     def decode(
         self, content: bytes, shape: tuple[int, ...], where: str
     ) -> UInt8[np.ndarray, "height width channels"]:
-        """Pixels of an image of exactly this height, width and number of channels."""
-        self._check_supported()
+        """Pixels of an image of exactly this height, width and number of channels.
+
+        content: the image, or the packets of a clip up to the one that is wanted.
+        """
+        if self.stores_clips:
+            return decode_clip(content, shape, where)
+        self.check_supported()
         height, width, channels = shape
         kind = _FORMATS[self.name]
         found = declared_size(content, kind, where=where)
@@ -134,7 +151,10 @@ class ImageCodec:
             raise BrokenFile(f"{where} is a damaged {kind} image ({error}); restore it") from error
         return _with_channels(pixels, channels, kind=kind, where=where)
 
-    def _check_supported(self) -> None:
+    def check_supported(self) -> None:
+        """Refuse where a library that the codec needs is missing."""
+        if self.stores_clips:
+            video_library(f"the codec {self}")
         if not _BUILT.get(_FORMATS.get(self.name, ""), True):
             raise MissingDependency(
                 f"this Pillow was built without {_FORMATS[self.name]}, which the codec {self} "

@@ -128,11 +128,11 @@ class Shard:
         finally:
             self._check_unchanged()
 
-    def row_bytes(self) -> Int64[np.ndarray, "rows"]:
-        """Encoded bytes of every row."""
-        total = np.full(self.task.num_frames, REF_BYTES, np.int64)
+    def row_bytes(self, rows: Int64[np.ndarray, "kept"]) -> Int64[np.ndarray, "kept"]:
+        """Encoded bytes of each of these rows where no others are kept."""
+        total = np.full(len(rows), REF_BYTES, np.int64)
         for leaf in self.leaves:
-            total += leaf.row_bytes()
+            total += leaf.row_bytes(rows)
         return total
 
     def _check_unchanged(self) -> None:

@@ -1,4 +1,8 @@
-"""A shard with some of its rows only: they are copied as they are, never encoded again."""
+"""A shard with some of its rows only: they are copied as they are, never encoded again.
+
+An image of a clip takes along the images before it that go, as it is predicted from them; once the
+last image that needs them goes, they go too.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +53,7 @@ def with_rows(shard: Shard, rows: Int64[np.ndarray, "kept"], *, reason: Reason) 
     """Write a shard with these rows, in their order; its entry says why the others went."""
     arrays, task = shard.file.arrays, shard.task
     kept_phases = arrays["phase"][rows]
-    phases = _phases(task, kept_phases, shard.row_bytes()[rows], reason)
+    phases = _phases(task, kept_phases, shard.row_bytes(rows), reason)
     holding = np.isin([row["index"] for row in task.holding()], kept_phases)
     pieces = _row_pieces(arrays, shard.leaves, rows)
     for name, values in arrays.items():
@@ -96,19 +100,22 @@ def _row_pieces(
         for part, values in (("shapes", leaf.shapes), ("coded", leaf.coded)):
             if values is not None:
                 pieces[f"{name}.{part}"] = _rows_of(values, rows)
+        if leaf.after is not None:
+            pieces[f"{name}.after"] = Piece.of(leaf.after_among(rows))
     return pieces
 
 
 def _run_of_bytes(name: str, leaf: LeafReader, rows: np.ndarray) -> dict[str, Piece]:
     assert leaf.offsets is not None
-    begins, ends = leaf.offsets[:-1][rows], leaf.offsets[1:][rows]
-    if (begins > ends).any() or begins.min() < 0 or ends.max() > len(leaf.values):
+    inside = leaf.offsets[0] >= 0 and leaf.offsets[-1] <= len(leaf.values)
+    if not inside or (np.diff(leaf.offsets) < 0).any():
         raise BrokenFile(f"{leaf.where} has rows outside its bytes; restore the file")
-    offsets = np.concatenate([[0], np.cumsum(ends - begins)])
+    parts = leaf.parts(rows)
+    offsets = np.concatenate([[0], np.cumsum(leaf.content_bytes(rows))])
 
     def blocks() -> Iterator[bytes]:
-        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-            yield leaf.values[begin:end].tobytes()
+        for part in parts:
+            yield from map(leaf.content, part)
 
     spec = ArraySpec(dtype=np.dtype(np.uint8), shape=(int(offsets[-1]),))
     return {name: Piece(spec=spec, blocks=blocks), f"{name}.offsets": Piece.of(offsets)}

@@ -17,8 +17,9 @@ from phaser.core.demonstration import FrameRef
 from phaser.core.errors import BadInput
 from phaser.core.files import write_atomically, writing
 from phaser.core.memory import Bucket
+from phaser.memory.clips import in_clips
 from phaser.memory.codecs import ImageCodec
-from phaser.memory.leaf_writer import LeafWriter, Piece, encode, image_form
+from phaser.memory.leaf_writer import LeafEncoder, LeafWriter, Piece, image_form
 from phaser.memory.sample import NewTask, Sample
 from phaser.memory.sample_form import SampleForm, check_forms
 from phaser.memory.sample_tree import Node, split
@@ -33,12 +34,18 @@ _PROTOTYPE = ("language", "vision", "action", "motion")
 
 
 def encoded_size(sample: Sample, codec: ImageCodec) -> int:
-    """Bytes that one more frame like this takes in a shard."""
-    total = REF_BYTES
-    for leaf in split(sample)[1]:
-        form = image_form(leaf, codec)
-        stacked = leaf.kind.kind == "array" and form is None
-        total += encode(leaf, codec, form).num_bytes(stacked=stacked)
+    """Bytes that one more frame like this takes in a shard; in clips, without neighbours."""
+    return clip_size([sample], codec)
+
+
+def clip_size(samples: Sequence[Sample], codec: ImageCodec) -> int:
+    """Bytes that frames take which follow each other in one clip, where the codec makes clips."""
+    total, encoders = REF_BYTES * len(samples), list[LeafEncoder]()
+    for number, sample in enumerate(samples):
+        leaves = split(sample)[1]
+        encoders = encoders or [LeafEncoder(leaf, codec) for leaf in leaves]
+        for encoder, leaf in zip(encoders, leaves, strict=True):
+            total += encoder.num_bytes(encoder.encode(leaf, follows=number > 0))
     return total
 
 
@@ -51,7 +58,13 @@ def check_storable(new: NewTask, codec: ImageCodec) -> None:
     certificate_rows(new)
     _prototype_pieces(new.buckets)
     check_forms(new)
-    encoded_size(new.sample_of(new.buckets[0].frames[0]), codec)
+    first = new.sample_of(new.buckets[0].frames[0])
+    if codec.stores_clips and not any(image_form(leaf, codec) for leaf in split(first)[1]):
+        raise BadInput(
+            f"task {new.task.name!r}: the codec {codec} makes clips of images, and its samples "
+            "hold none (uint8, or k / 255 in floating point, 1 or 3 channels); use codec 'raw'"
+        )
+    encoded_size(first, codec)
 
 
 def write_task(folder: Path, stem: str, new: NewTask, codec: ImageCodec) -> StoredTask:
@@ -183,13 +196,18 @@ def _spool(
 ) -> tuple[Node, list[LeafWriter]]:
     form: SampleForm | None = None
     writers: list[LeafWriter] = []
-    for ref in refs:
+    clips = in_clips(new.buckets) if codec.stores_clips else [(ref,) for ref in refs]
+    order: list[int] | None = None
+    if codec.stores_clips:
+        places = {ref: place for place, ref in enumerate(ref for clip in clips for ref in clip)}
+        order = [places[ref] for ref in refs]
+    for ref, follows in ((ref, at > 0) for clip in clips for at, ref in enumerate(clip)):
         sample = new.sample_of(ref)
         form = form or SampleForm.of(ref, sample)
         leaves = form.leaves(ref, sample)
-        writers = writers or [LeafWriter(leaf, codec, folder, stack) for leaf in leaves]
+        writers = writers or [LeafWriter(leaf, codec, folder, stack, order) for leaf in leaves]
         for writer, leaf in zip(writers, leaves, strict=True):
-            writer.add(leaf)
+            writer.add(leaf, follows=follows)
     return ({} if form is None else form.node), writers
 
 

@@ -169,11 +169,11 @@ class Store:
         return samples
 
     def frame_bytes(self, refs: Sequence[FrameRef]) -> dict[FrameRef, int]:
-        """Encoded bytes of stored frames."""
+        """Encoded bytes of stored frames where no others of their tasks are kept."""
         refs = list(refs)
         found: dict[FrameRef, int] = {}
         for places, shard, rows in self._rows(refs):
-            sizes = shard.row_bytes()[rows].tolist()
+            sizes = shard.row_bytes(rows).tolist()
             found |= zip((refs[place] for place in places), sizes, strict=True)
         return found
 

@@ -15,6 +15,7 @@ from phaser.memory.codecs import ImageCodec
 from phaser.memory.frames import frames_of_task
 from phaser.memory.references import row_sample
 from phaser.memory.sample import NewTask
+from phaser.memory.sizes import kept_sizes
 from phaser.memory.store import Addition, Store
 from phaser.methods.method import Method
 from phaser.replay.recording import Recording
@@ -38,14 +39,9 @@ class Choice:
 
     def __call__(self, store: Store) -> Addition:
         """The frames that enter, and what gives way: the same whenever the memory is the same."""
-
-        def size_of(ref: FrameRef) -> int:
-            if ref.task != self.task.task.name:
-                return store.frame_bytes([ref])[ref]
-            return store.encoded_size(self.sample_of(ref), self.codec)
-
+        sizes = kept_sizes(self.task.task.name, self.sample_of, self.codec, store=lambda: store)
         kept = self.budget.keep(
-            self.method.keep, self.task, store.memory, stream=self.stream, size_of=size_of
+            self.method.keep, self.task, store.memory, stream=self.stream, sizes=sizes
         )
         stays = kept.memory.by_task() if kept.evicted else {}
         return Addition(

@@ -70,7 +70,8 @@ class Replay:
     """Frames per task, or another way of counting: `Budget.per_phase(250)`,
     `Budget.bytes_per_task(50_000_000)`, `Budget.total(10_000)`, `Budget.total_bytes(2 * 10**9)`."""
     codec: ImageCodec | str = "webp-lossless"
-    """How images are stored; the default gives the same pixels back, "jpeg:90" is smaller."""
+    """How images are stored; the default gives the same pixels back, "jpeg:90" is smaller,
+    "h264:90" (clips of neighbouring frames, needs PyAV) smaller still."""
     store: str = "content"
     """"content" copies the kept frames into the memory; "references" leaves them in their LeRobot
     dataset, which has to stay, and keeps where they are."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from phaser.core.errors import BadInput
 from phaser.core.memory import Memory, PreparedTask
 from phaser.core.policy import NotOffered
-from phaser.core.ports import Sampler, SizeOf
+from phaser.core.ports import Sampler, Sizes
 from phaser.core.streams import Streams
 from phaser.memory.budget import Budget, Kept
 from phaser.methods.method import Method
@@ -78,7 +78,7 @@ class TaskStream:
     budget: Budget | None
     """None for a method that keeps nothing."""
     streams: Streams
-    sizes: Callable[[PreparedTask], SizeOf] | None = None
+    sizes: Callable[[PreparedTask], Sizes] | None = None
     """Gives the encoded size of a frame, stored or of the task; needed for a budget in bytes."""
     describe: Describe | None = None
     """Computes prototypes anew when a task begins; None: those that were stored are compared."""
@@ -160,5 +160,5 @@ class TaskStream:
             task,
             memory,
             stream=self.streams.named("keep", task.task.name),
-            size_of=None if self.sizes is None else self.sizes(task),
+            sizes=None if self.sizes is None else self.sizes(task),
         )

@@ -32,6 +32,8 @@ class Arm:
     num_episodes: int = 4
     side: int = 64
     """Pixels of an image's side; AV1 needs 64."""
+    textured: bool = False
+    """A table with a pattern and a camera with noise, as in real recordings."""
     seed: int = 0
 
 
@@ -112,12 +114,22 @@ def joint_targets(arm: Arm, place: float, chance: np.random.Generator) -> np.nda
 
 def picture(arm: Arm, *, cube: float, hand: float) -> np.ndarray:
     """The cube as a square at its place, the hand as a grey bar at the shoulder's pan."""
-    image = np.full((arm.side, arm.side, 3), 245, np.uint8)
+    image = table(arm, hand) if arm.textured else np.full((arm.side, arm.side, 3), 245, np.uint8)
     size = arm.side // 8
     for degrees, top, colour in ((cube, arm.side // 2, arm.colour), (hand, 4, (90, 90, 90))):
         left = int((degrees + 90) / 180 * (arm.side - size))
         image[top : top + size, max(left, 0) : max(left, 0) + size] = colour
     return image
+
+
+def table(arm: Arm, hand: float) -> np.ndarray:
+    """A pattern that is the same in all frames, under noise that is another one in each."""
+    pattern = np.random.default_rng(arm.seed).integers(60, 200, (arm.side // 4, arm.side // 4, 3))
+    seen = np.kron(pattern, np.ones((4, 4, 1)))
+    seed = abs(int(hand * 1000))
+    return np.clip(seen + np.random.default_rng(seed).normal(0, 6, seen.shape), 0, 255).astype(
+        np.uint8
+    )
 
 
 if __name__ == "__main__":

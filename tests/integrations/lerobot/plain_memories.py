@@ -10,10 +10,10 @@ import numpy as np
 from phaser import Replay
 
 
-def plain_memory(folder: Path, **settings: Any) -> Replay:
+def plain_memory(folder: Path, *, keep_frames: int = 12, **settings: Any) -> Replay:
     return Replay(
         folder,
-        budget=12,
+        budget=keep_frames,
         language=lambda text: np.ones(4),
         vision=lambda images: images.reshape(len(images), -1, 3).mean(axis=1),
         **settings,

@@ -13,6 +13,7 @@ from phaser.core.files import write_text
 from phaser.evaluation.phase_losses import LOSSES_SCHEMA, PhaseLoss, phase_losses
 from phaser.integrations.lerobot.measuring import LOSSES, read_losses
 from phaser.integrations.lerobot.progress import IN_FORCE, Learnt, Progress
+from phaser.integrations.lerobot.rollouts import ROLLOUTS
 from phaser.integrations.lerobot.settings import ALL_SO_FAR
 from phaser.memory.manifest import MANIFEST
 from phaser.memory.store import Store
@@ -53,6 +54,7 @@ def render(memory: Path) -> str:
             table(headings, cells),
             glossary(_words(learnt)),
         ),
+        _success(memory),
         _phases(rows),
         _kept(memory),
         _runs(learnt),
@@ -95,6 +97,34 @@ def loss_table(
         for place, one in enumerate(learnt)
     ]
     return headings, cells
+
+
+def success_table(memory: Path) -> tuple[list[str], list[list[str]]]:
+    """Successes and rollouts of each dataset with an environment, after each task; no rows where
+    there are none."""
+    learnt = Progress(memory).learnt()
+    found = {
+        (row["task_index"], row["after_index"]): f"{row['successes']} of {row['rollouts']}"
+        for row in read_losses(Progress(memory).folder / ROLLOUTS)
+    }
+    headings = ["dataset", *(f"after {one.name}" for one in learnt)]
+    cells = [
+        [one.name, *(found.get((place, after), UNKNOWN) for after in range(len(learnt)))]
+        for place, one in enumerate(learnt)
+    ]
+    return headings, cells if found else []
+
+
+def _success(memory: Path) -> str:
+    headings, cells = success_table(memory)
+    if not cells:
+        return ""
+    return section(
+        "Success in simulation",
+        "Rollouts that LeRobot counts as a success, of every dataset whose run named an "
+        "environment, after each task.",
+        table(headings, cells),
+    )
 
 
 def _phases(rows: Sequence[dict[str, Any]]) -> str:

@@ -35,6 +35,8 @@ class Learnt:
     num_steps: int
     statistics: str
     """The choice of statistics by which the policy's numbers are normalised."""
+    env: Mapping[str, Any] | None = None
+    """LeRobot's configuration of the environment in which it is rolled out."""
 
     @property
     def source(self) -> Source:

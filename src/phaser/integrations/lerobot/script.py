@@ -1,4 +1,4 @@
-"""The only file that knows LeRobot: its training script, with a memory around its batches.
+"""The one file that knows LeRobot's training script, with a memory around its batches.
 
 LeRobot has no hook for a training loop, but its script calls a few functions by names of its own
 module, in 0.4 as in 0.6. Those are wrapped: the dataset gets the stream's statistics and loses its
@@ -36,6 +36,7 @@ class Seen:
     """The dataset's own, before those in force took their place."""
     policy: Any = None
     preprocessor: Any = None
+    postprocessor: Any = None
     step: int = 0
     """Where training starts: above zero in a resumed run."""
 
@@ -224,7 +225,7 @@ def _processors(script: Any, seen: Seen) -> Replaced:
 
     def made(*arguments: Any, **named: Any) -> Any:
         found = make(*arguments, **named)
-        seen.preprocessor = found[0]
+        seen.preprocessor, seen.postprocessor = found
         return found
 
     return Replaced(script, "make_pre_post_processors", made)

@@ -34,5 +34,7 @@ class Rehearsal:
     """The most frames of a phase that are measured."""
     cameras: tuple[str, ...] | None = None
     """Cameras that describe a phase when it is routed; None means all."""
+    rollouts: int | None = None
+    """Rollouts of every learnt dataset that has an environment; None: as LeRobot's own setting."""
     instruction: str | None = None
     """What the policy is asked to do, where the dataset does not say it."""

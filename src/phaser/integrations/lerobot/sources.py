@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from phaser.core.errors import BadInput
 
-REPO_ID, ROOT = "--dataset.repo_id", "--dataset.root"
+REPO_ID, ROOT, ENV_TASK = "--dataset.repo_id", "--dataset.root", "--env.task"
 _INFO = Path("meta") / "info.json"
 
 
@@ -20,16 +20,27 @@ class Source:
     repo_id: str
     root: str | None = None
     """Its folder; None means where LeRobot keeps what it has fetched."""
+    env_task: str | None = None
+    """The task of LeRobot's environment in which it is rolled out."""
 
     @property
     def flags(self) -> list[str]:
         """The flags that make LeRobot open it."""
         root = [f"{ROOT}={self.root}"] if self.root else []
-        return [f"{REPO_ID}={self.repo_id}", *root]
+        env = [f"{ENV_TASK}={self.env_task}"] if self.env_task else []
+        return [f"{REPO_ID}={self.repo_id}", *root, *env]
 
 
-def sources_of(given: Sequence[str]) -> tuple[Source, ...]:
-    """The datasets of `--stream`, in order; each may be named once."""
+def sources_of(given: Sequence[str], env_tasks: Sequence[str] = ()) -> tuple[Source, ...]:
+    """The datasets of `--stream`, in order; each may be named once.
+
+    env_tasks: the task of LeRobot's environment for each of them, or nothing.
+    """
+    if env_tasks and len(env_tasks) != len(given):
+        raise BadInput(
+            f"--replay.env-tasks names {len(env_tasks)} tasks for {len(given)} datasets; expected "
+            "one for each, in the same order"
+        )
     found: list[Source] = []
     for text in given:
         source = _source(text)
@@ -42,7 +53,8 @@ def sources_of(given: Sequence[str]) -> tuple[Source, ...]:
                 root=source.root,
             )
         found.append(source)
-    return tuple(found)
+    tasks: Sequence[str | None] = env_tasks or [None] * len(found)
+    return tuple(replace(one, env_task=task) for one, task in zip(found, tasks, strict=True))
 
 
 def _source(text: str) -> Source:

@@ -11,6 +11,7 @@ from phaser.core.errors import BadInput
 from phaser.core.processes import is_first_process
 from phaser.integrations.lerobot.held_out import HeldOut
 from phaser.integrations.lerobot.progress import Learnt, Progress
+from phaser.integrations.lerobot.rollouts import env_of, roll_out
 from phaser.integrations.lerobot.script import (
     Hooks,
     Seen,
@@ -111,10 +112,13 @@ class TaskRun:
             output=str(output_of(seen.config).resolve()),
             num_steps=seen.config.steps,
             statistics=self.settings.statistics,
+            env=env_of(seen.config),
         )
+        learnt_so_far = (*self._earlier(name), learnt)
         measuring = HeldOut(settings=self.settings, progress=self.progress, columns=self._columns)
-        measuring.measure((*self._earlier(name), learnt), seen)
+        measuring.measure(learnt_so_far, seen)
         if is_first_process():
+            roll_out(learnt_so_far, seen, self.progress.folder, rollouts=self.settings.rollouts)
             self.progress.add(learnt)
         all_processes(True)
         self.finished()

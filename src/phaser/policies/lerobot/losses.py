@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import torch
@@ -15,16 +15,20 @@ Network: TypeAlias = Any
 
 
 def native_losses(
-    network: Network, inputs: Mapping[str, Any], *, seed: int
+    network: Network, inputs: Mapping[str, Any], places: Sequence[int], *, seed: int
 ) -> Float[Tensor, "rows"] | None:
     """Losses of all samples in one pass; None for a policy that has no such way.
 
-    Noise that the policy draws is that of the whole batch, from one seed.
+    A policy that can be given its noise (SmolVLA) gets that of each sample's place. What others
+    draw themselves is noise of the whole batch, from one seed.
     """
+    asks = inspect.signature(network.forward).parameters
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        if "reduction" in inspect.signature(network.forward).parameters:
-            losses: Tensor = network(dict(inputs), reduction="none")[0]
+        if "reduction" in asks:
+            is_flow = "noise" in asks and "time" in asks
+            given = _flow_noise(network, places, seed=seed) if is_flow else {}
+            losses: Tensor = network(dict(inputs), **given, reduction="none")[0]
             return losses.flatten(1).mean(1) if losses.ndim > 1 else losses
         if network.name == "act":
             return _act_losses(network, inputs)
@@ -38,11 +42,28 @@ def losses_one_by_one(
     found = []
     for row, place in enumerate(places):
         with torch.random.fork_rng():
-            torch.manual_seed((seed + 0x9E3779B97F4A7C15 * place) % (1 << 63))
+            torch.manual_seed(_seed_of(place, seed))
             one = single_row(inputs, row)
             is_act = network.name == "act"
             found.append(_act_losses(network, one)[0] if is_act else network(one)[0])
     return torch.stack(found)
+
+
+def _flow_noise(network: Network, places: Sequence[int], *, seed: int) -> dict[str, Tensor]:
+    """Noise and time of flow matching for each sample, as the policy itself draws them."""
+    config, device = network.config, next(network.parameters()).device
+    noise, times = [], []
+    for place in places:
+        torch.manual_seed(_seed_of(place, seed))
+        shape = (1, config.chunk_size, config.max_action_dim)
+        noise.append(network.model.sample_noise(shape, device))
+        times.append(network.model.sample_time(1, device))
+    return {"noise": torch.cat(noise), "time": torch.cat(times)}
+
+
+def _seed_of(place: int, seed: int) -> int:
+    """A seed that depends on a sample's place in the global batch and on nothing else of it."""
+    return (seed + 0x9E3779B97F4A7C15 * place) % (1 << 63)
 
 
 def single_row(inputs: Mapping[str, Any], row: int) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from phaser.core.streams import Stream
 from phaser.policies.lerobot.losses import Network, losses_one_by_one, native_losses
 from phaser.policies.module_policy import ModulePolicy
 
+LANGUAGE = "observation.language"
 LANGUAGE_WIDTH = 384
 """Numbers of an instruction's MiniLM vector."""
 
@@ -91,9 +92,9 @@ class LeRobotPolicy(ModulePolicy):
 
     def forward(self, batch: LeRobotBatch, noise: Stream) -> Float[Tensor, "rows"]:
         """LeRobot's loss of each sample; its noise follows from the stream."""
-        places = range(len(batch)) if batch.places is None else batch.places.tolist()
+        places = list(range(len(batch))) if batch.places is None else batch.places.tolist()
         if self._losses == "native":
-            found = native_losses(self.network, batch.inputs, seed=noise.integer())
+            found = native_losses(self.network, batch.inputs, places, seed=noise.integer())
             if found is not None:
                 return found
         return losses_one_by_one(self.network, batch.inputs, places, seed=noise.integer())
@@ -151,8 +152,10 @@ class LeRobotPolicy(ModulePolicy):
 
 
 def _observed(inputs: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
+    """Images and numbers of a frame; words of its task come from a processor, not from a loader."""
     for name, value in inputs.items():
-        if name.startswith("observation.") and isinstance(value, Tensor):
+        is_seen = name.startswith("observation.") and not name.startswith(LANGUAGE)
+        if is_seen and isinstance(value, Tensor):
             yield name, value
 
 
