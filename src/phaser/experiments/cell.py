@@ -146,7 +146,6 @@ class Cell:
             self.folder.go_on(self.run, learnt)
             self.filming.go_on(learnt)
         else:
-            self.run.storage.image_codec.check_supported()
             self._try_bytes()
             self.folder.start(self.run)
         self.checkpoints.remove_unneeded()

@@ -36,6 +36,7 @@ class KeptFrames:
     """Of several processes that train one policy, the first one alone writes."""
 
     def __post_init__(self) -> None:
+        self.run.storage.image_codec.check_supported()
         self._sizes: dict[str, Sizes] = {}
         self.look()
 
