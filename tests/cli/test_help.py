@@ -1,19 +1,18 @@
 """Help: what people change on one screen, every setting described, completion, remedies."""
 
 import dataclasses
+import importlib
 import re
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from phaser.cli import doctor, main
-from phaser.cli import grid as grid_verb
-from phaser.cli import run as run_verb
 from phaser.cli.completion import SHELLS, flags_of, script
 from phaser.cli.methods import OTHERS, group_of
+from phaser.cli.screens import SCREENS
 from phaser.cli.setting_texts import text_of
 from phaser.cli.settings import _is_hidden, setting_flags
 from phaser.experiments.presets import PRESETS, preset
@@ -52,7 +51,7 @@ def test_every_setting_is_described() -> None:
     assert [one for one in settings if not text_of(*one)] == []
 
 
-@pytest.mark.parametrize(("verb", "short"), [("run", run_verb.SHORT), ("grid", grid_verb.SHORT)])
+@pytest.mark.parametrize(("verb", "short"), SCREENS.items())
 def test_help_fits_on_one_screen_and_names_flags_that_exist(verb, short, capsys) -> None:
     assert main.execute([verb, "--help"]) == 0
     assert capsys.readouterr().out == short
@@ -60,7 +59,7 @@ def test_help_fits_on_one_screen_and_names_flags_that_exist(verb, short, capsys)
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
     named = set(re.findall(r"--[a-z][a-z._-]*[a-z]", short)) - LAST_RESORT
-    known = {*sys.modules[f"phaser.cli.{verb}"]._parser().flags()}
+    known = {*importlib.import_module(f"phaser.cli.{verb}")._parser().flags()}
     for name in ("metaworld-10", "datasets"):
         known |= set(setting_flags(preset(name)))
     assert len(named) > 10

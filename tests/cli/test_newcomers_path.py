@@ -5,26 +5,17 @@ The suite is that of the separate package in tests/fixtures/plugin; everything e
 """
 
 import os
-import pty
 import re
-import select
-import struct
-import subprocess
-import sys
-import time
-from fcntl import ioctl
 from pathlib import Path
-from termios import TIOCSWINSZ
 
-import pyte
 import pytest
+from terminal_film import COLUMNS, Film, filmed
 
 from phaser.cli import main
 from phaser.cli.demo_words import Kept, sentence
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = ROOT / "tests" / "fixtures" / "plugin"
-COLUMNS, ROWS = 80, 24
 
 
 @pytest.fixture(scope="module")
@@ -49,51 +40,12 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     }
 
 
-class Film:
-    """Every state of a terminal while a command ran in it."""
-
-    def __init__(self) -> None:
-        self.screen = pyte.Screen(COLUMNS, ROWS)
-        self._stream = pyte.ByteStream(self.screen)
-        self.frames: list[tuple[str, ...]] = []
-        self.text = b""
-
-    def feed(self, chunk: bytes) -> None:
-        self.text += chunk
-        self._stream.feed(chunk)
-        self.frames.append(tuple(line.rstrip() for line in self.screen.display))
-
-
 @pytest.fixture(scope="module")
 def film(installed: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Film:
-    ours, theirs = pty.openpty()
-    ioctl(theirs, TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     words = ["demo", "--preset", "points", "--budget", "6", "--out", "out", "--workers", "1"]
     folder = tmp_path_factory.mktemp("demo")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "phaser.cli", *words],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        cwd=folder,
-        env=installed,
-        start_new_session=True,
-    )
-    os.close(theirs)
-    found, end = Film(), time.monotonic() + 300
-    while time.monotonic() < end:
-        if not select.select([ours], [], [], 1.0)[0]:
-            continue
-        try:
-            chunk = os.read(ours, 4096)
-        except OSError:
-            break
-        if not chunk:
-            break
-        found.feed(chunk)
-    process.kill()
-    os.close(ours)
-    assert process.wait() in (0, None), found.text.decode()[-3000:]
+    found = filmed(words, folder, installed, longest_s=300)
+    assert found.exit_code == 0, found.text.decode()[-3000:]
     assert (folder / "out" / "report.html").exists()
     return found
 
@@ -115,7 +67,7 @@ def test_method_task_loss_and_success_are_on_the_screen_while_it_runs(film: Film
         r"sequential  [█░]{20} +\d+ %  task \d of 3: \w+",
         r"step \d+ of 30( · solved \d of \d)? · loss \d\.\d{3}",
         r"starting 1 simulator process",
-        # Rollouts end between two frames here; test_progress.py holds the line that counts them.
+        # Rollouts end between two frames here; test_newcomers_minutes.py sees the line that counts.
         r"in all \d+ % · .* so far · about .* left",
         r"phaser      2/3 up: solved \d of \d",
     ):

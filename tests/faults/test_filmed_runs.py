@@ -35,6 +35,13 @@ def test_filming_changes_no_bit_of_a_result(runs):
     assert not (runs / "plain" / "clips.json").exists()
 
 
+def test_asking_for_clips_of_a_finished_run_says_that_nothing_is_filmed(runs, capsys):
+    for name, said in (("plain", 1), ("filmed", 0)):
+        assert execute(["run", "--resume", str(runs / name), "--record", "1"]) == 0
+        line = f"--record films nothing of {runs / name}: finished without clips"
+        assert capsys.readouterr().out.count(line) == said
+
+
 def checkpoints(runs):
     found = sorted((runs / "plain" / "checkpoints").glob("*.safetensors"))
     assert len(found) == 3

@@ -19,7 +19,6 @@ from phaser.core.errors import BadInput, MissingDependency
 from phaser.core.files import require_writable
 from phaser.demos.source_tasks import OpenedSources
 from phaser.phases.autopc import AutoPC
-from phaser.suites.sources import open_sources
 
 if TYPE_CHECKING:
     from phaser.annotate.beside import Beside
@@ -43,6 +42,7 @@ def execute(arguments: Sequence[str]) -> int:
     from phaser.annotate.server import serve
     from phaser.annotate.service import Aids, Service
     from phaser.annotate.workspace import open_workspace
+    from phaser.suites.sources import open_sources
 
     flags = reading_from(chosen)
     verifier = verifier_from(chosen)

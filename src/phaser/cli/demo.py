@@ -6,22 +6,18 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from phaser.cli.arguments import Parser, add_record, add_verbose, processes
-from phaser.cli.cell_progress import work_of
-from phaser.cli.demo_words import introduction, lesson, what_next
-from phaser.cli.execution import traces_in
-from phaser.cli.grid import run_cells
 from phaser.cli.output import show, write_pages
-from phaser.cli.recordings import require_suite
 from phaser.cli.time_left import on_workers, quiet_seconds
 from phaser.core.errors import BadInput
 from phaser.core.files import require_writable
 from phaser.core.processes import require_one_process
-from phaser.experiments.axes import Axes
 from phaser.experiments.presets import preset
-from phaser.experiments.run import Run
-from phaser.memory.budget import Budget
+
+if TYPE_CHECKING:
+    from phaser.experiments.run import Run
 
 PRESET, QUICK = "metaworld-quick", "metaworld-first"
 METHOD_NAMES = ("sequential", "phaser")
@@ -34,11 +30,20 @@ def execute(arguments: Sequence[str]) -> int:
     chosen = _parser().parse(arguments)
     if chosen.quick and chosen.preset:
         raise BadInput("demo: --quick is a preset of its own; leave --preset out")
+    stream = sys.stderr if chosen.json else sys.stdout
+    print("Looking at what is there already.", file=stream, flush=True)
+    # Imported here: help needs none of it.
+    from phaser.cli.demo_words import introduction, lesson, what_next
+    from phaser.cli.execution import traces_in
+    from phaser.cli.grid import run_cells
+    from phaser.cli.recordings import require_suite
+    from phaser.experiments.axes import Axes
+    from phaser.memory.budget import Budget
+
     base = preset(chosen.preset or (QUICK if chosen.quick else PRESET))
     require_suite(base)
     out: Path = chosen.out or Path("runs", "demo-quick" if chosen.quick else "demo")
     require_writable(out)
-    stream = sys.stderr if chosen.json else sys.stdout
     cells = Axes(methods=METHOD_NAMES, budgets=(Budget.per_task(chosen.budget),)).cells(base)
     free = shutil.disk_usage(base.suite.cache).free
     minutes = expected_seconds(cells, num_workers=chosen.workers) / 60
@@ -63,6 +68,8 @@ def execute(arguments: Sequence[str]) -> int:
 
 def expected_seconds(cells: Sequence[Run], *, num_workers: int) -> float:
     """What a quiet machine needs for recordings and cells."""
+    from phaser.cli.cell_progress import work_of
+
     missing = cells[0].suite.missing()
     demos = sum(cells[0].suite.demos_to_record(task) or 0 for task in missing)
     work = [quiet_seconds(work_of(cell)) for cell in cells]

@@ -106,6 +106,19 @@ def settings_folder(out: Path | None, *parts: str) -> Path:
     return out if out is not None else Path("runs", *parts)
 
 
+def say_unfilmed(folders: Sequence[Path], traces: Traces, say: Callable[[str], None]) -> None:
+    """Say which finished runs --record leaves without clips: rollouts are filmed as they happen."""
+    from phaser.evaluation.clips import CLIPS
+
+    without = [folder for folder in folders if not (folder / CLIPS).exists()]
+    if traces.clips_per_task and without:
+        more = f" and {len(without) - 1} more" if len(without) > 1 else ""
+        say(
+            f"--record films nothing of {without[0]}{more}: finished without clips; "
+            "give another --out to film it."
+        )
+
+
 def traces_in(chosen: Namespace, run: Run) -> Traces:
     """What the flags ask cells to leave beside their results."""
     if chosen.record and not run.suite.has_simulator:

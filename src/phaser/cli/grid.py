@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from phaser.cli.arguments import (
     ALL,
@@ -19,22 +20,26 @@ from phaser.cli.arguments import (
     add_verbose,
     split_first,
 )
+from phaser.cli.early import judged_by, require_comparison, until_decided
 from phaser.cli.engines import add_engine, engine_of
 from phaser.cli.execution import (
     Notify,
     learnt_tasks,
     require_frames_for_phases,
+    say_unfilmed,
     settings_folder,
     traces_in,
     watched,
 )
 from phaser.cli.grid_axes import HIDDEN, grid_of
 from phaser.cli.grid_pages import say_failures, write_and_show
+from phaser.cli.output import write_pages
 from phaser.cli.recordings import require_suite
 from phaser.cli.settings import settings_help
 from phaser.core.errors import BadInput
 from phaser.core.files import require_writable
 from phaser.core.processes import require_one_process
+from phaser.experiments.events import Failed
 from phaser.experiments.finished import check_budgets, is_finished
 from phaser.experiments.grid import CellsFailed, Engine, run_grid
 from phaser.experiments.grid_file import DEFAULT_METHODS, GRID, write_grid
@@ -42,30 +47,9 @@ from phaser.experiments.presets import preset
 from phaser.experiments.run import Run
 from phaser.experiments.traces import Traces
 
-SHORT = """\
-usage: phaser grid PRESET [flags]         methods x seeds x budgets
-       phaser grid --from grid.toml       the same grid again
-
-axes     --methods A B                    default: sequential er phaser
-         --seeds 0-7                      default: 0
-         --budgets 10 20 50               frames kept per task (default: 20)
-         --alternate-order                odd seeds learn the tasks in reverse
-         --orders default reverse         --streams 0-3
-         --axis fit.batch_size 32 64      any setting is an axis
-all      --phases FILE                    phases by hand instead of Auto-PC's
-         --policy NAME                    tiny, openvla-oft, qwen-gr00t, ...
-         --suite.task-list A B            other tasks
-         --fit.steps-per-task N           --fit.rehearsed-share X
-         --evaluation.rollouts-per-task N --evaluation.earlier-rollouts N
-files    --out DIR                        default: runs/PRESET
-         --record N                       film the first N rollouts of each task
-machine  --workers N                      cells at a time (default: 2)
-         --engine ray --address auto      on a Ray cluster
-output   --verbose  --json                --track tensorboard
-
-All flags and settings: phaser grid PRESET --help-all
-"""
-"""What people change, on one screen."""
+if TYPE_CHECKING:
+    from phaser.evaluation.sequential import Sequential
+    from phaser.report.contrasts import Pair
 
 EPILOG = """\
 Any setting is an axis: --axis fit.learning_rate 1e-3 2e-3 --axis method.draw.temperature 0.5 1
@@ -78,9 +62,6 @@ def execute(arguments: Sequence[str]) -> int:
     require_one_process("grid")
     name, words = split_first(arguments)
     parser = _parser()
-    if "-h" in words or "--help" in words:
-        print(SHORT, end="")
-        return 0
     if ALL in words:
         base = preset(name or "metaworld-10")
         print(parser.format_help() + settings_help(base, verb="grid", hidden=HIDDEN))
@@ -90,28 +71,73 @@ def execute(arguments: Sequence[str]) -> int:
         raise BadInput("grid: name a preset, such as metaworld-10, or a file with --from")
     grid = grid_of(name, chosen, rest, flags=parser.flags())
     cells = grid.cells()
+    if chosen.stop_early:
+        require_comparison(grid.axes, cells)
     out = settings_folder(chosen.out, grid.base.preset)
     require_writable(out)
     write_grid(grid, out / GRID)
     tolerance = chosen.budget_tolerance
+    run = partial(
+        run_cells,
+        out=out,
+        num_workers=chosen.workers,
+        to_stderr=chosen.json,
+        budget_tolerance=tolerance,
+        verbose=chosen.verbose,
+        traces=traces_in(chosen, grid.base),
+        engine=engine_of(chosen),
+    )
     code, failed = 0, None
     try:
-        folders = run_cells(
-            cells,
-            out,
-            num_workers=chosen.workers,
-            to_stderr=chosen.json,
-            budget_tolerance=tolerance,
-            verbose=chosen.verbose,
-            traces=traces_in(chosen, grid.base),
-            engine=engine_of(chosen),
-        )
+        if chosen.stop_early:
+            say = partial(print, file=sys.stderr if chosen.json else sys.stdout, flush=True)
+            folders = _seed_by_seed(cells, run, out, say, tolerance=tolerance)
+        else:
+            folders = run(cells)
     except CellsFailed as error:
         folders, failed, code = error.finished, error, error.exit_code
-    write_and_show(cells, folders, out, budget_tolerance=tolerance, as_json=chosen.json)
+    write_and_show(
+        cells,
+        folders,
+        out,
+        budget_tolerance=tolerance,
+        as_json=chosen.json,
+        stop_early=chosen.stop_early,
+    )
     if failed is not None:
         say_failures(failed)
     return code
+
+
+def _seed_by_seed(
+    cells: Sequence[Run],
+    run: Callable[[Sequence[Run]], list[Path]],
+    out: Path,
+    say: Callable[[str], None],
+    *,
+    tolerance: float,
+) -> list[Path]:
+    """Run what is needed until the comparisons are decided; what fails does not stop the rest."""
+    failures: dict[str, Failed] = {}
+
+    def tried(some: Sequence[Run]) -> None:
+        try:
+            run(some)
+        except CellsFailed as error:
+            failures.update(error.failures)
+
+    def finished(some: Sequence[Run]) -> list[Path]:
+        return [out / cell.name for cell in some if cell.name not in failures]
+
+    def judge(begun: Sequence[Run]) -> Mapping[Pair, Sequential]:
+        if not (there := finished(begun)):
+            return {}
+        return judged_by(write_pages(there, out / "report.html", budget_tolerance=tolerance))
+
+    begun = until_decided(cells, tried, judge, say)
+    if failures:
+        raise CellsFailed(failures, finished(begun))
+    return finished(begun)
 
 
 def run_cells(
@@ -130,6 +156,9 @@ def run_cells(
     say = partial(print, file=sys.stderr if to_stderr else sys.stdout, flush=True)
     if len(todo) < len(cells):
         say(f"{len(cells) - len(todo)} of {len(cells)} cells are finished in {out} and are reused.")
+    if traces is not None:
+        finished = [out / cell.name for cell in cells if cell not in todo]
+        say_unfilmed(finished, traces, say)
     if not todo:
         check_budgets([out / cell.name for cell in cells], tolerance=budget_tolerance)
         return [out / cell.name for cell in cells]
@@ -204,6 +233,12 @@ def _parser() -> Parser:
     add_phases(parser)
     add_kinds(parser, rules=False)
     add_budget_tolerance(parser)
+    parser.add_argument(
+        "--stop-early",
+        action="store_true",
+        help="run seed after seed; methods whose comparisons with er and er-even are decided get "
+        "no further seed (valid however often one looks: 5 %% over all)",
+    )
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/PRESET")
     add_engine(parser)
     add_verbose(parser)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from phaser.cli.early import early_of
 from phaser.cli.output import pages_json, print_json, show, write_pages
 from phaser.experiments.axes import in_a_name
 from phaser.experiments.grid import CellsFailed
@@ -19,8 +20,12 @@ def write_and_show(
     *,
     budget_tolerance: float,
     as_json: bool,
+    stop_early: bool = False,
 ) -> None:
-    """Pages of the finished cells: one set for each combination of orders and other axes."""
+    """Pages of the finished cells: one set for each combination of orders and other axes.
+
+    stop_early: say of every comparison whether it is decided.
+    """
     shown = []
     for label, group in groups(cells, folders, out).items():
         page = out / (f"report-{label}.html" if label else "report.html")
@@ -31,10 +36,13 @@ def write_and_show(
             if label:
                 print(f"\n{label.replace(',', ', ')}:")
             show(pages, as_json=False)
+            if stop_early:
+                print("\n" + "\n".join(early_of(pages)["lines"]))
     if not as_json:
         return
     if [label for label, _ in shown] == [""]:
-        show(shown[0][1], as_json=True, folder=str(out))
+        early = early_of(shown[0][1]) if stop_early else {}
+        show(shown[0][1], as_json=True, folder=str(out), **early)
     else:
         groups_json = [{"cells": label, **pages_json(pages)} for label, pages in shown]
         print_json({"folder": str(out), "groups": groups_json})

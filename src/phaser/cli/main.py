@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 
 from phaser import __version__
+from phaser.cli.screens import SCREENS
 from phaser.cli.streams import full_device, use_forgiving_streams
 from phaser.core.errors import PhaserError, UnknownName
 from phaser.core.extras import install_line, missing_library
@@ -103,6 +104,9 @@ def _dispatch(arguments: list[str]) -> int:
     verb, rest = arguments[0], arguments[1:]
     if verb not in VERBS:
         raise UnknownName("flag" if verb.startswith("-") else "verb", verb, VERBS)
+    if verb in SCREENS and {"-h", "--help"} & {*rest}:
+        print(SCREENS[verb], end="")
+        return 0
     code: int = importlib.import_module(VERBS[verb][0]).execute(rest)
     return code
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from typing import TYPE_CHECKING
 
 from phaser.cli.arguments import Parser, whole_numbers
 from phaser.core.demonstration import ActionLayout
 from phaser.core.errors import BadInput
 from phaser.demos.layouts import LAYOUTS
 from phaser.demos.turned import AS_STORED, TURNS
-from phaser.suites.sources import ReadingFlags
+
+if TYPE_CHECKING:
+    from phaser.suites.sources import ReadingFlags
 
 
 def add_reading_flags(parser: Parser) -> None:
@@ -32,6 +35,9 @@ def add_reading_flags(parser: Parser) -> None:
 
 def reading_from(chosen: Namespace) -> ReadingFlags:
     """How files are read."""
+    # Imported here: help opens no files.
+    from phaser.suites.sources import ReadingFlags
+
     layout: ActionLayout | str | None = chosen.layout
     if chosen.motion:
         if chosen.layout:

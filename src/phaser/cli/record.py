@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from phaser.cli.arguments import ALL, Parser, add_kinds, processes, split_first
-from phaser.cli.kinds import with_kinds
-from phaser.cli.progress import Watch
-from phaser.cli.recordings import BackgroundRecorder, require_suite
-from phaser.cli.settings import overridden, settings_help
 from phaser.core.errors import BadInput
 from phaser.experiments.presets import preset
 
@@ -28,6 +24,12 @@ def execute(arguments: Sequence[str]) -> int:
     if "-h" in words or "--help" in words:
         print(parser.format_help())
         return 0
+    # Imported here: help needs none of it.
+    from phaser.cli.kinds import with_kinds
+    from phaser.cli.progress import Watch
+    from phaser.cli.recordings import BackgroundRecorder, require_suite
+    from phaser.cli.settings import overridden, settings_help
+
     if ALL in words:
         run = preset(name or "metaworld-10")
         print(parser.format_help() + "\n" + settings_help(run, verb="record", hidden=HIDDEN))

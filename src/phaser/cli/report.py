@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from textwrap import fill
-from typing import Any
 
 from phaser.cli.arguments import Parser, add_budget_tolerance, points_given
-from phaser.cli.output import Pages, print_json, show, write_pages
+from phaser.cli.early import early_of
+from phaser.cli.output import print_json, show, write_pages
 from phaser.cli.text_table import counted
 from phaser.core.files import require_writable
-from phaser.report import curve_tables
-from phaser.report.runs import finished_folders
-from phaser.report.tables import as_markdown
 
 DIFFERS = 1
 """The exit code where a document says something else than its runs."""
@@ -29,6 +26,11 @@ def execute(arguments: Sequence[str]) -> int:
         return _check(chosen.check, as_json=chosen.json)
     if not chosen.folders:
         parser.error("the following arguments are required: DIR")
+    # Imported here: help and --check need no tables.
+    from phaser.report import curve_tables
+    from phaser.report.runs import finished_folders
+    from phaser.report.tables import as_markdown
+
     folders = finished_folders(chosen.folders)
     if chosen.export is not None:
         return _export(folders, chosen.export, as_json=chosen.json)
@@ -40,7 +42,7 @@ def execute(arguments: Sequence[str]) -> int:
         margin=chosen.margin / 100,
         contrasts=[(method, other) for method, other in chosen.contrast],
     )
-    early = _early(pages) if chosen.stop_early else {}
+    early = early_of(pages) if chosen.stop_early else {}
     if chosen.markdown and not chosen.json:
         print("\n".join(as_markdown(summary) for _, summary in pages.reports), end="")
         for curve in pages.curves:
@@ -50,18 +52,6 @@ def execute(arguments: Sequence[str]) -> int:
     if early and not chosen.json:
         print("\n" + "\n".join(early["lines"]))
     return 0
-
-
-def _early(pages: Pages) -> dict[str, Any]:
-    """Whether one may stop, as lines for a terminal and as values for JSON."""
-    from phaser.report.early_stop import judged, lines
-
-    found = judged([summary for _, summary in pages.reports], pages.curves)
-    values = [
-        {"method": method, "baseline": other, "stop": one.is_decided, **asdict(one)}
-        for (method, other), one in found.items()
-    ]
-    return {"stop_early": values, "lines": lines(found)}
 
 
 def _parser() -> Parser:

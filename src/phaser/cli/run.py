@@ -27,6 +27,7 @@ from phaser.cli.execution import (
     Notify,
     learnt_tasks,
     require_frames_for_phases,
+    say_unfilmed,
     settings_folder,
     traces_in,
     watched,
@@ -49,32 +50,6 @@ from phaser.experiments.settings_files import layered
 from phaser.experiments.traces import Traces
 from phaser.methods.table import method
 
-SHORT = """\
-usage: phaser run PRESET [flags]          learn tasks in a row with one method
-       phaser run --resume DIR            go on with an interrupted run
-
-what     --method NAME                    see phaser methods (default: phaser)
-         --budget N                       frames kept per task (default: 20)
-         --seed S                         seed of the run (default: 0)
-         --phases FILE                    phases by hand instead of Auto-PC's
-         --policy NAME                    tiny, openvla-oft, qwen-gr00t, ...
-stream   --suite.order reverse            the other way round
-         --suite.task-list A B            other tasks
-         --suite.sources A B              datasets of yours (preset datasets)
-training --fit.steps-per-task N           --fit.batch-size N
-         --fit.learning-rate X            --fit.rehearsed-share X
-measure  --evaluation.rollouts-per-task N --evaluation.earlier-rollouts N
-files    --out DIR                        default: runs/PRESET/NAME-OF-THE-RUN
-         --from FILE                      settings of another run's run.json
-         --record N                       film the first N rollouts of each task
-machine  --workers N  --simulators N      processes that record, that try
-output   --verbose  --json
-
-All flags and settings of a preset and method: phaser run PRESET --help-all
-On several GPUs: accelerate launch --num_processes 2 -m phaser.cli run PRESET
-"""
-"""What people change, on one screen."""
-
 EPILOG = """\
 On several GPUs: accelerate launch --num_processes 2 -m phaser.cli run PRESET …
 Order: default < preset < file < flag. All settings of this preset and method:
@@ -84,8 +59,8 @@ Order: default < preset < file < flag. All settings of this preset and method:
 def execute(arguments: Sequence[str]) -> int:
     name, words = split_first(arguments)
     parser = _parser()
-    if {"-h", "--help", ALL} & {*words}:
-        print(_help(parser, name, words) if ALL in words else SHORT.rstrip())
+    if ALL in words:
+        print(_help(parser, name, words))
         return 0
     chosen, rest = parser.parse_known_args(words)
     if chosen.resume is not None:
@@ -107,6 +82,7 @@ def execute(arguments: Sequence[str]) -> int:
     require_writable(out)
     stream = sys.stderr if chosen.json else sys.stdout
     if is_finished(run, out):
+        say_unfilmed([out], traces, lambda line: print(line, file=stream))
         print(f"{out} is finished already; its result:", file=stream)
     else:
         for line in _where_it_stands(run, out):

@@ -18,8 +18,6 @@ from phaser.demos.source_tasks import OpenedSources, SourceTask
 from phaser.phases.autopc import AutoPC
 from phaser.phases.stage_info import require_replaceable, write_stage_info
 from phaser.phases.verify import Verifier, find_phases
-from phaser.report.phase_plot import PhasePicture, phase_picture
-from phaser.suites.sources import open_sources
 
 USAGE = "phaser segment SOURCE [SOURCE …] --out stage_info.json [flags]"
 EPILOG = """\
@@ -41,6 +39,9 @@ def execute(arguments: Sequence[str]) -> int:
     verifier = verifier_from(chosen)
     require_replaceable(chosen.out, flag="--out")
     dataset = dataset_to_copy(chosen)
+    # Imported here: help opens no files.
+    from phaser.suites.sources import open_sources
+
     opened = open_sources(chosen.sources, flags)
     require_writable(chosen.out.resolve().parent)
     if chosen.plot is not None:
@@ -98,6 +99,8 @@ def _segment(
     try:
         phases = find_phases(demos, instruction=task.instruction, auto=auto, verifier=verifier)
         if plot is not None:
+            from phaser.report.phase_plot import PhasePicture, phase_picture
+
             picture = PhasePicture(
                 task=task,
                 demos=demos,

@@ -8,13 +8,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from phaser.cli.arguments import Parser
 from phaser.cli.output import print_json
 from phaser.cli.text_table import columns, duration, printable
 from phaser.core.errors import BadInput
-from phaser.experiments.grid_file import GRID, read_grid
-from phaser.experiments.standing import Standing, cell_folders, standing
+
+if TYPE_CHECKING:
+    from phaser.experiments.standing import Standing
 
 EVERY_S = 2.0
 WIDTH, NAME = 80, 32
@@ -49,12 +51,17 @@ def execute(arguments: Sequence[str]) -> int:
 
 def look(folder: Path, known: Sequence[Standing] = ()) -> list[Standing]:
     """Where all cells stand; those that were finished before are not read again."""
+    # Imported here, as below: help reads no runs.
+    from phaser.experiments.standing import cell_folders, standing
+
     done = {cell.name: cell for cell in known if cell.state == "finished"}
     return [done.get(path.name) or standing(path) for path in cell_folders(folder)]
 
 
 def not_begun(folder: Path, cells: Sequence[Standing]) -> int:
     """Cells of the folder's grid that have no folder yet."""
+    from phaser.experiments.grid_file import GRID, read_grid
+
     if not (folder / GRID).is_file():
         return 0
     begun = {cell.name for cell in cells}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -62,6 +63,8 @@ class _Workers:
     failures: dict[str, Failed] = field(default_factory=dict)
     _processes: dict[Connection, Any] = field(default_factory=dict)
     _jobs: dict[Connection, Job | None] = field(default_factory=dict)
+    _ending: list[Any] = field(default_factory=list)
+    """Processes without a further job; torch takes a while to be unloaded."""
 
     def run(self, num_workers: int) -> dict[str, Failed]:
         try:
@@ -75,6 +78,8 @@ class _Workers:
             for worker in self._processes.values():
                 # Not terminate: that would let its rollouts finish, and cells may end anywhere.
                 worker.kill()
+        for worker in self._ending:
+            worker.join()
         return self.failures
 
     def _start_worker(self) -> None:
@@ -83,7 +88,7 @@ class _Workers:
             return
         context = get_context("spawn")
         ours, theirs = context.Pipe()
-        worker = context.Process(target=_work, args=(theirs,), daemon=True)
+        worker = context.Process(target=_then_end, args=(_work, theirs), daemon=True)
         with _interrupts_blocked():
             worker.start()
         theirs.close()
@@ -98,7 +103,8 @@ class _Workers:
         except ConnectionError:
             return  # it is gone, which is noticed when its pipe is read
         if job is None:
-            self._processes.pop(pipe).join()
+            # Waited for last: what the other cells tell meanwhile would come late.
+            self._ending.append(self._processes.pop(pipe))
 
     def _hear(self, pipe: Connection) -> None:
         job = self._jobs[pipe]
@@ -131,6 +137,13 @@ def _interrupts_blocked() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _then_end(work: Callable[[Connection], None], pipe: Connection) -> None:
+    """Work, and end at once: torch and the simulators' libraries take seconds to be unloaded."""
+    work(pipe)
+    # All is on disk by now, and nothing of ours waits for the interpreter's end.
+    os._exit(0)
 
 
 def _work(pipe: Connection) -> None:

@@ -8,10 +8,12 @@ being prepared elsewhere waits for it.
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
 from multiprocessing.queues import SimpleQueue
 from threading import Thread
 from typing import Any
@@ -217,6 +219,16 @@ _news: list[SimpleQueue[Any]] = []
 
 def _remember(news: SimpleQueue[Any]) -> None:
     _news.append(news)
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it is gone, however that ended."""
+    parent = parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        # A recording appears when it is whole, so nothing has to be tidied up.
+        os._exit(1)
 
 
 def _prepare_task(suite: Suite, policy: PolicySettings, encoders: Encoders, task: Task) -> None:

@@ -41,15 +41,17 @@ def _metaworld_quick() -> Run:
 
 
 def _metaworld_first() -> Run:
-    """Two scenes: what was opened is closed, so that the second half undoes the first."""
+    """Two scenes: what was opened is closed, so that the second half undoes the first. Fewer
+    demonstrations than usual, whose recording is most of a first demo's time, and rollouts."""
     from phaser.experiments.run import Evaluation, Run
+    from phaser.suites.metaworld.recording import MetaWorldRecording
     from phaser.suites.metaworld.suite import MetaWorld
 
     tasks = ("drawer-open", "door-open", "drawer-close", "door-close")
     return Run(
         preset="metaworld-first",
-        suite=MetaWorld(task_list=tasks),
-        evaluation=Evaluation(earlier_rollouts=2),
+        suite=MetaWorld(task_list=tasks, recording=MetaWorldRecording(num_train=12, num_heldout=3)),
+        evaluation=Evaluation(rollouts_per_task=6, earlier_rollouts=2),
     )
 
 
