@@ -65,9 +65,10 @@ class Log:
         )
         assert process.stdout is not None
         self.times, self.lines = [begun], []
-        for line in process.stdout:
-            self.times.append(time.monotonic())
-            self.lines.append(line.rstrip("\n"))
+        with process.stdout:
+            for line in process.stdout:
+                self.times.append(time.monotonic())
+                self.lines.append(line.rstrip("\n"))
         self.times.append(time.monotonic())
         self.exit_code = process.wait()
 

@@ -10,10 +10,14 @@ from dataclasses import replace
 import pytest
 from made_up_run import made_up_run
 
+from phaser.core.errors import PhaserError
+from phaser.evaluation.simulators import Simulators
+from phaser.experiments.cell import run_cell
 from phaser.experiments.events import Measured, Stepped
 from phaser.experiments.grid import run_grid
 from phaser.experiments.position import Position
 from phaser.experiments.ray_engine import RayCluster
+from phaser.experiments.ray_simulators import simulators_on_ray
 
 ray = pytest.importorskip("ray", reason="needs Ray: pip install 'phaser-vla[ray]'")
 RESULTS = ("episodes.parquet", "losses.parquet", "routing.json", "budget.json")
@@ -79,6 +83,31 @@ def is_below(pid, node):
 
     started = {info.process.pid for info in node.all_processes["raylet"]}
     return bool(started & {one.pid for one in psutil.Process(pid).parents()})
+
+
+@pytest.mark.slow
+def test_simulators_on_other_nodes_find_the_same_episodes_to_the_bit(cluster, tmp_path):
+    run = made_up_run(tmp_path / "cache")
+    with Simulators(2) as here:
+        run_cell(run, tmp_path / "local", simulators=here)
+    with simulators_on_ray(2, None) as there:
+        run_cell(run, tmp_path / "ray", simulators=there)
+        workers = there.ready(2)
+        assert [worker.pid for worker in workers] == [None, None]
+        assert all(worker.is_alive for worker in workers)
+        # One of them is lost: it is noticed, said and replaced.
+        workers[0].pipe.close()
+        assert "ended with code 0" in workers[0].end()
+        assert there.replace(workers[0]).is_alive
+    for name in RESULTS:
+        expected = tmp_path / "local" / name
+        assert (tmp_path / "ray" / name).read_bytes() == expected.read_bytes(), name
+
+
+def test_a_cluster_without_room_for_a_simulator_is_told_in_one_line(cluster):
+    said = pytest.raises(PhaserError, match="no simulator within 8 s; give fewer --simulators")
+    with simulators_on_ray(3, None, room_s=8) as there, said:
+        there.ready(3)
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -105,7 +106,7 @@ def _work(run: Run, out: Path, chosen: Namespace, traces: Traces, stream: TextIO
         tell = partial(notify, run.name)
         run_cell(run, out, tell, simulators=simulators, traces=traces)
 
-    with Simulators(chosen.simulators) as simulators:
+    with _simulators(chosen) as simulators:
         watched(
             [run],
             work,
@@ -114,6 +115,15 @@ def _work(run: Run, out: Path, chosen: Namespace, traces: Traces, stream: TextIO
             learnt=learnt,
             verbose=chosen.verbose,
         )
+
+
+def _simulators(chosen: Namespace) -> AbstractContextManager[Simulators]:
+    """Simulators of this machine, or of the Ray cluster that was named."""
+    if chosen.address is None:
+        return Simulators(chosen.simulators)
+    from phaser.experiments.ray_simulators import simulators_on_ray
+
+    return simulators_on_ray(chosen.simulators, chosen.address)
 
 
 def _beside(run: Run, out: Path, num_simulators: int, traces: Traces) -> int:
@@ -205,6 +215,11 @@ def _parser() -> Parser:
         type=processes,
         default=min(2, available_cores()),
         help="simulator processes; results do not depend on it (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--address",
+        metavar="HOST",
+        help="simulators on the nodes of a Ray cluster: auto, or ray://HOST:10001 (extra: ray)",
     )
     add_verbose(parser)
     add_record(parser)

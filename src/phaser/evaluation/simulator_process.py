@@ -129,7 +129,8 @@ def main(descriptor: int) -> None:
 def _end_with_trainer(descriptor: int) -> None:
     """A simulator that hangs would never read that the other end is gone."""
     hang_up = select.poll()
-    hang_up.register(descriptor, 0)
+    # Of a connection to another machine only this much is noticed; elsewhere it is one thing.
+    hang_up.register(descriptor, getattr(select, "POLLRDHUP", 0))
     hang_up.poll()
     _end()
 

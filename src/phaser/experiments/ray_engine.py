@@ -1,4 +1,4 @@
-"""Cells on a Ray cluster; the only file that knows Ray.
+"""Cells on a Ray cluster; with `ray_simulators` the only file that knows Ray.
 
 Every node runs the same `run_cell` as the local engine, so results have the same bits on the same
 kind of node. Results, recordings and features are in folders that all nodes share. A cell whose
@@ -54,9 +54,9 @@ class RayCluster:
         )
 
     def __call__(self, jobs: Sequence[Job], notify: Notify) -> dict[str, Failed]:
-        ray = _library()
+        ray = library()
         here = [replace(job, folder=job.folder.absolute()) for job in jobs]
-        with _connected(ray, self.address), _mark(here[0].folder.parent) as mark:
+        with connected(ray, self.address), _mark(here[0].folder.parent) as mark:
             return _Cells(ray=ray, settings=self, notify=notify).run(here, mark)
 
 
@@ -192,8 +192,8 @@ def _mark(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _connected(ray: Any, address: str | None) -> Iterator[None]:
-    """A connection for the time of a grid; one that the program has already is used and kept."""
+def connected(ray: Any, address: str | None) -> Iterator[None]:
+    """A connection for the time of some work; one that the program has already is used and kept."""
     if ray.is_initialized():
         yield
         return
@@ -212,7 +212,8 @@ def _connected(ray: Any, address: str | None) -> Iterator[None]:
         ray.shutdown()
 
 
-def _library() -> ModuleType:
+def library() -> ModuleType:
+    """Ray, or a line that says what to install."""
     try:
         import ray
     except ImportError as error:
