@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fcntl import ioctl
 from pathlib import Path
 from termios import TIOCSWINSZ
@@ -72,7 +73,10 @@ def filmed(
     longest_s: float,
     interrupt: Callable[[Frame], bool] = lambda frame: False,
 ) -> Film:
-    """Run `phaser WORDS` in a terminal; Ctrl-C is typed once a screen asks for it."""
+    """Run `phaser WORDS` in a terminal; Ctrl-C is typed once a screen asks for it.
+
+    A command that takes longer than it may is killed and has no exit code.
+    """
     ours, theirs = pty.openpty()
     ioctl(theirs, TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     found, end = Film(), time.monotonic() + longest_s
@@ -102,7 +106,8 @@ def filmed(
             if not typed and interrupt(found.frames[-1]):
                 os.write(ours, CTRL_C)
                 typed = True
-        found.exit_code = process.wait(max(1.0, end - time.monotonic()))
+        with suppress(subprocess.TimeoutExpired):
+            found.exit_code = process.wait(max(1.0, end - time.monotonic()))
     finally:
         process.kill()
         process.wait()

@@ -39,7 +39,9 @@ def newcomer(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 @pytest.fixture(scope="module")
 def film(newcomer: tuple[Path, dict[str, str]]) -> Film:
     folder, environment = newcomer
-    return filmed(WORDS, folder, environment, longest_s=900, interrupt=_both_have_learnt_a_task)
+    found = filmed(WORDS, folder, environment, longest_s=1500, interrupt=_both_have_learnt_a_task)
+    assert found.exit_code is not None, "\n".join(found.frames[-1])
+    return found
 
 
 def _both_have_learnt_a_task(frame: Frame) -> bool:

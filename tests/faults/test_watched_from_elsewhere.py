@@ -8,6 +8,7 @@ import pytest
 from made_up_run import made_up_run
 
 from phaser.cli.main import execute
+from phaser.cli.watch import lines
 from phaser.core.errors import BadInput, PhaserError
 from phaser.experiments.axes import Axes
 from phaser.experiments.cell import run_cell
@@ -15,7 +16,7 @@ from phaser.experiments.event_log import EventLog, read_events
 from phaser.experiments.events import Failed, Finished, Measured, Stepped
 from phaser.experiments.grid_file import Grid, write_grid
 from phaser.experiments.presets import preset
-from phaser.experiments.standing import standing
+from phaser.experiments.standing import Standing, standing
 from phaser.experiments.traces import Traces
 
 ENDED = ("episodes.parquet", "losses.parquet", "budget.json")
@@ -113,3 +114,26 @@ def test_a_grid_is_followed_in_80_columns(runs, tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)
     assert [cell["state"] for cell in found["cells"]] == ["finished", "running"]
     assert execute(["watch", str(tmp_path / "nowhere")]) == 2
+
+
+def test_a_large_grid_fits_a_small_terminal_and_says_what_is_hidden():
+    cells = [
+        Standing(
+            name=f"er-b20-default-s{seed}",
+            state="finished" if seed % 2 else "running",
+            tasks_learnt=1,
+            num_tasks=3,
+            task="push",
+            doing="step 10/80",
+            loss=0.5,
+            solved=0,
+            tried=0,
+            quiet_s=1.0,
+        )
+        for seed in range(60)
+    ]
+    shown = lines(cells, 4, rows=18)
+    assert len(shown) <= 22
+    assert shown[-3:] == ["and 42 more, further than these", "", shown[-1]]
+    assert "64 cells: 30 running, 30 finished, 4 not begun" in shown[-1]
+    assert sum("running" in line for line in shown[:-1]) == 18

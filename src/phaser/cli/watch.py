@@ -6,6 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,13 +69,15 @@ def not_begun(folder: Path, cells: Sequence[Standing]) -> int:
     return sum(cell.name not in begun for cell in read_grid(folder / GRID).cells())
 
 
-def lines(cells: Sequence[Standing], waiting: int) -> list[str]:
-    """A row per cell and a sum, none longer than a terminal is wide."""
-    shown = sorted(cells, key=lambda cell: ORDER.index(cell.state))[:MAX_ROWS]
-    rows = [["cell", "state", "tasks", "now", "loss", "solved"]]
-    rows += [list(_row(cell)) for cell in shown]
-    table = [line[:WIDTH] for line in columns(rows, right=(4, 5))]
-    return [*table, *_causes(shown), "", _sum(cells, waiting)]
+def lines(cells: Sequence[Standing], waiting: int, *, rows: int = MAX_ROWS) -> list[str]:
+    """A row per cell, at most so many, and a sum; none longer than a terminal is wide."""
+    shown = sorted(cells, key=lambda cell: ORDER.index(cell.state))[:rows]
+    found = [["cell", "state", "tasks", "now", "loss", "solved"]]
+    found += [list(_row(cell)) for cell in shown]
+    table = [line[:WIDTH] for line in columns(found, right=(4, 5))]
+    hidden = len(cells) - len(shown)
+    more = [f"and {hidden} more, further than these"] if hidden else []
+    return [*table, *more, *_causes(shown)[:rows], "", _sum(cells, waiting)]
 
 
 def _row(cell: Standing) -> Iterator[str]:
@@ -107,11 +110,18 @@ def _follow(folder: Path) -> int:
     from rich.text import Text
 
     cells: list[Standing] = []
-    with Live(refresh_per_second=4) as live:
+    # On the screen at once: what reads runs takes a moment to load.
+    first = Text(f"Reading {folder}.")
+    with suppress(KeyboardInterrupt), Live(first, refresh_per_second=4) as live:
         while True:
             cells = look(folder, cells)
             waiting = not_begun(folder, cells)
-            live.update(Text("\n".join(lines(cells, waiting)), no_wrap=True), refresh=True)
+            # A row per cell and one per failure, their head, a sum and what is hidden.
+            rows = max(1, (live.console.height - 6) // (2 if _causes(cells) else 1))
+            text = "\n".join(lines(cells, waiting, rows=min(rows, MAX_ROWS)))
+            live.update(Text(text, no_wrap=True, overflow="crop"), refresh=True)
             if not waiting and all(cell.state in ("finished", "failed") for cell in cells):
                 return FAILED if any(cell.state == "failed" for cell in cells) else 0
             time.sleep(EVERY_S)
+    print("The run goes on.")
+    return 0

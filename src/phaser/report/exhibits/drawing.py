@@ -66,15 +66,26 @@ def _panel(axis: Any, panel: Panel) -> None:
     axis.set_ylabel(panel.y)
     if panel.logarithmic:
         axis.set_xscale("log")
+    if not panel.logarithmic and _are_counts(panel):
+        axis.set_xticks(sorted({int(x) for one in panel.series for x in one.xs}))
     axis.grid(alpha=0.3)
     if len(panel.series) > 1:
         axis.legend(fontsize=7, frameon=False)
 
 
+def _are_counts(panel: Panel) -> bool:
+    """Whether x counts something, such as tasks, so that nothing lies between two ticks."""
+    found = {x for one in panel.series for x in one.xs}
+    return 0 < len(found) <= 20 and all(x == int(x) for x in found)
+
+
 def _series(axis: Any, series: Series, look: Look) -> None:
     style = {"color": look.colour, "marker": MARKERS.get(look.shape, "h"), "label": series.label}
     if series.kind == "points":
-        axis.scatter(series.xs, series.ys, s=16, alpha=0.75, **style)
+        inside = {"facecolors": "none"} if series.hollow else {}
+        if inside:
+            style["edgecolors"] = style.pop("color")
+        axis.scatter(series.xs, series.ys, s=16, alpha=0.75, **style, **inside)
         return
     dash: Any = "-"
     if look.dash != "none":

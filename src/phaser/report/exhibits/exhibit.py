@@ -22,6 +22,8 @@ class Series:
     """Lower ends of intervals, where there are intervals; so is `high`."""
     high: Sequence[float] | None = None
     kind: Literal["line", "points"] = "line"
+    hollow: bool = False
+    """True for points that must not be read like the others."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,10 +62,12 @@ class Exhibit:
 
 
 def shown(value: Value) -> str:
-    """A cell as text: three decimals for small numbers, one for percentages and points."""
+    """A cell as text: three decimals for small numbers, one for percentages, points and zero."""
     if value is None:
         return "–"
     if isinstance(value, float):
-        text = f"{value:.3g}" if abs(value) < 1 else f"{value:.1f}"
+        size = abs(value)
+        digits = ".1f" if size >= 1 or not size else ".3f" if size >= 0.001 else ".3g"
+        text = f"{value:{digits}}"
         return text.replace("-", "−")
     return str(value)

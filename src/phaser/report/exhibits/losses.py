@@ -96,7 +96,8 @@ def loss_by_length(runs: Runs) -> Exhibit | None:
             within = [one.final_loss for one in found if start <= one.share < stop]
             if within:
                 middle, spread = mean(within), pstdev(within)
-                rows.append((method, f"{start:g}–{min(stop, 1):g}", len(within), middle, spread))
+                told = spread if len(within) > 1 else None
+                rows.append((method, f"{start:g}–{min(stop, 1):g}", len(within), middle, told))
                 places.append((start + min(stop, 1.0)) / 2)
                 means.append(middle)
                 low.append(middle - spread)
