@@ -17,7 +17,7 @@ from phaser.experiments.events import Failed, Finished, Measured, Stepped
 from phaser.experiments.grid_file import Grid, write_grid
 from phaser.experiments.presets import preset
 from phaser.experiments.standing import Standing, standing
-from phaser.experiments.traces import Traces
+from phaser.experiments.traces import Traces, require_trackers
 
 ENDED = ("episodes.parquet", "losses.parquet", "budget.json")
 
@@ -137,3 +137,13 @@ def test_a_large_grid_fits_a_small_terminal_and_says_what_is_hidden():
     assert shown[-3:] == ["and 42 more, further than these", "", shown[-1]]
     assert "64 cells: 30 running, 30 finished, 4 not begun" in shown[-1]
     assert sum("running" in line for line in shown[:-1]) == 18
+
+
+def test_mlflow_without_a_place_to_write_is_one_line(monkeypatch):
+    found = {"mlflow": object(), "sqlalchemy": None}
+    monkeypatch.setattr("importlib.util.find_spec", found.__getitem__)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    with pytest.raises(PhaserError, match="pip install mlflow, or set MLFLOW_TRACKING_URI"):
+        require_trackers(("mlflow",))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://localhost:5000")
+    require_trackers(("mlflow",))

@@ -9,11 +9,22 @@ from typing import TYPE_CHECKING, Any
 from phaser.core.errors import BadInput
 
 if TYPE_CHECKING:
+    from phaser.cli.arguments import Parser
     from phaser.cli.output import Pages
     from phaser.evaluation.sequential import Sequential
     from phaser.experiments.axes import Axes
     from phaser.experiments.run import Run
     from phaser.report.contrasts import Pair
+
+
+def add_stop_early(parser: Parser) -> None:
+    """The flag of a grid."""
+    parser.add_argument(
+        "--stop-early",
+        action="store_true",
+        help="run seed after seed; methods whose comparisons with er and er-even are decided get "
+        "no further seed (valid however often one looks: 5 %% over all)",
+    )
 
 
 def early_of(pages: Pages) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from phaser.cli.arguments import (
     add_verbose,
     split_first,
 )
-from phaser.cli.early import judged_by, require_comparison, until_decided
+from phaser.cli.early import add_stop_early, judged_by, require_comparison, until_decided
 from phaser.cli.engines import add_engine, engine_of
 from phaser.cli.execution import (
     Notify,
@@ -200,13 +200,12 @@ def _parser() -> Parser:
         "       phaser grid --from grid.toml [flags]",
         epilog=EPILOG,
     )
-    defaults = " ".join(DEFAULT_METHODS)
-    parser.add_argument("--methods", nargs="+", metavar="NAME", help=f"default: {defaults}")
+    usual = f"default: {' '.join(DEFAULT_METHODS)}"
+    parser.add_argument("--methods", nargs="+", metavar="NAME", help=usual)
     parser.add_argument("--seeds", nargs="+", metavar="S", help="0 1 2, or 0-7 (default: 0)")
     add_budget(parser, several=True)
-    parser.add_argument(
-        "--orders", nargs="+", metavar="ORDER", help="default, reverse, shuffled(N)"
-    )
+    known = "default, reverse, shuffled(N)"
+    parser.add_argument("--orders", nargs="+", metavar="ORDER", help=known)
     parser.add_argument(
         "--alternate-order", action="store_true", help="odd seeds learn the tasks in reverse"
     )
@@ -233,12 +232,7 @@ def _parser() -> Parser:
     add_phases(parser)
     add_kinds(parser, rules=False)
     add_budget_tolerance(parser)
-    parser.add_argument(
-        "--stop-early",
-        action="store_true",
-        help="run seed after seed; methods whose comparisons with er and er-even are decided get "
-        "no further seed (valid however often one looks: 5 %% over all)",
-    )
+    add_stop_early(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/PRESET")
     add_engine(parser)
     add_verbose(parser)

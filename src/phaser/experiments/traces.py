@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from phaser.core.errors import MissingDependency, UnknownName
 from phaser.core.ranges import COUNT_OR_ZERO, check_ranges
 
+MLFLOW_SERVER = "MLFLOW_TRACKING_URI"
 TRACKERS = ("tensorboard", "wandb", "mlflow")
 
 
@@ -32,5 +34,11 @@ def require_trackers(names: Sequence[str]) -> None:
     """Refuse a tracker whose library is missing, which Accelerate would leave out in silence."""
     for name in names:
         if importlib.util.find_spec(name) is None:
-            package = "mlflow-skinny" if name == "mlflow" else name
-            raise MissingDependency(f"--track {name} needs its library; run: pip install {package}")
+            raise MissingDependency(f"--track {name} needs its library; run: pip install {name}")
+    # Without a server MLflow writes into a database file, which its small package cannot.
+    nowhere = MLFLOW_SERVER not in os.environ and importlib.util.find_spec("sqlalchemy") is None
+    if "mlflow" in names and nowhere:
+        raise MissingDependency(
+            f"--track mlflow has nowhere to write; run: pip install mlflow, or set {MLFLOW_SERVER} "
+            "to the address of a server"
+        )
