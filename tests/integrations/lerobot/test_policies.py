@@ -36,6 +36,22 @@ def test_a_policy_of_lerobot_keeps_the_port(settings: LeRobot) -> None:
     check_policy(settings)
 
 
+def test_smolvla_keeps_the_port(tmp_path: Path) -> None:
+    """LeRobot's own SmolVLA around a backbone of two layers with random weights."""
+    pytest.importorskip("transformers", reason="needs LeRobot's own extra for SmolVLA")
+    from tiny_vlm import write_tiny_smolvlm
+
+    sizes = "num_vlm_layers=2 resize_imgs_with_padding=[64,64] tokenizer_max_length=8 num_steps=2"
+    backbone = f"vlm_model_name={write_tiny_smolvlm(tmp_path / 'vlm')} load_vlm_weights=true"
+    check_policy(
+        LeRobot(
+            type="smolvla",
+            chunk_length=4,
+            options=(*backbone.split(), *sizes.split(), "max_state_dim=16", "max_action_dim=16"),
+        )
+    )
+
+
 def test_losses_are_lerobots_own_in_one_pass_or_one_by_one() -> None:
     import torch
 
