@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -119,4 +120,6 @@ def _take_terminal() -> None:
     """Make the terminal on standard input the one whose keys reach this session."""
     from termios import TIOCSCTTY
 
+    # A shell without job control has its background commands ignore Ctrl-C, which is inherited.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     ioctl(0, TIOCSCTTY, 0)

@@ -67,7 +67,7 @@ def test_method_task_loss_and_success_are_on_the_screen_while_it_runs(film: Film
         r"sequential  [█░]{20} +\d+ %  task \d of 3: \w+",
         r"step \d+ of 30( · solved \d of \d)? · loss \d\.\d{3}",
         r"starting 1 simulator process",
-        # Rollouts end between two frames here; test_progress.py holds the line that counts them.
+        # Rollouts end between two frames here; test_newcomers_minutes.py sees the line that counts.
         r"in all \d+ % · .* so far · about .* left",
         r"phaser      2/3 up: solved \d of \d",
     ):

@@ -60,8 +60,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[RunResult]:
         write(place, "phaser-wide", "phaser", final=(9, 8, 10), **wide),
         write(place, "phaser-reverse", "phaser", order="reverse", final=(7, 7, 10)),
         write(place, "phaser-human", "phaser", phases="human.json", final=(9, 6, 10)),
-        write(place, "phaser-hot", "phaser", draw={"temperature": 1.0}, final=(5, 6, 10)),
-        write(place, "phaser-text", "phaser", draw={"language_share": 1.0}, final=(6, 6, 10)),
+        write(place, "phaser-hot", "phaser~aa01", draw={"temperature": 1.0}, final=(5, 6, 10)),
+        write(place, "phaser-text", "phaser~bb02", draw={"language_share": 1.0}, final=(6, 6, 10)),
         write(place, "zero", "zero-budget", keep={"zero_phase": 0}, final=(1, 2, 9)),
     ]
     return [read_run(folder) for folder in folders]
@@ -85,10 +85,18 @@ def test_every_exhibit_is_made_from_runs_that_vary_everything(runs: list[RunResu
 
 def test_tables_of_success_have_the_runs_they_name(runs: list[RunResult]) -> None:
     orders = rows(EXHIBITS["task-orders"](runs))
+    # Neither the larger budget, nor phases by hand, nor points of a sweep are mixed in.
+    assert orders["er",][0] == pytest.approx(60.0)
+    assert orders["phaser",][0] == pytest.approx(80.0)
     assert orders["er",][-1] == pytest.approx(100 * 17 / 30)
     assert orders["phaser − er",][-1] == pytest.approx(100 * 7 / 30)
     sources = rows(EXHIBITS["phase-sources"](runs))
     assert sources["human",] == (pytest.approx(100 * 25 / 30),)
+    assert sources["Auto-PC",] == (pytest.approx(80.0),)
+    for name, make in EXHIBITS.items():
+        assert name == "sweeps" or "~" not in as_csv(make(runs)), name
+    costs = rows(EXHIBITS["overhead"](runs))
+    assert costs["er",][-2] == pytest.approx(60.0)
     single = rows(EXHIBITS["per-task"](runs))
     assert single["a",][-1] == pytest.approx(40.0)
     design = rows(EXHIBITS["ablation"](runs))

@@ -19,6 +19,8 @@ WIDTH, HEIGHT = 4.6, 3.3
 """Inches of a panel."""
 MOST_NUMBERS = 400
 """Cells of a matrix up to which their numbers are written into them."""
+MOST_BESIDE = 3
+"""Panels in a row; further ones go below."""
 MOST_ROWS = 60
 """Rows of a table that is drawn; all are in its CSV."""
 
@@ -47,9 +49,13 @@ def _figure(exhibit: Exhibit) -> Any:
     panels = exhibit.panels
     if not panels:
         return _table(exhibit, Figure)
-    figure = Figure(figsize=(WIDTH * len(panels), HEIGHT), layout="constrained")
-    axes = figure.subplots(1, len(panels), squeeze=False)[0]
-    for panel, axis in zip(panels, axes, strict=True):
+    beside = min(len(panels), MOST_BESIDE)
+    below = -(-len(panels) // beside)
+    figure = Figure(figsize=(WIDTH * beside, HEIGHT * below), layout="constrained")
+    axes = figure.subplots(below, beside, squeeze=False).ravel()
+    for axis in axes[len(panels) :]:
+        axis.set_visible(False)
+    for panel, axis in zip(panels, axes, strict=False):
         if panel.heat is not None:
             _heat(axis, panel.heat)
         else:
@@ -66,6 +72,9 @@ def _panel(axis: Any, panel: Panel) -> None:
     axis.set_ylabel(panel.y)
     if panel.logarithmic:
         axis.set_xscale("log")
+        amounts = sorted({x for one in panel.series for x in one.xs})
+        axis.set_xticks(amounts, [f"{x:g}" for x in amounts])
+        axis.set_xticks([], minor=True)
     if not panel.logarithmic and _are_counts(panel):
         axis.set_xticks(sorted({int(x) for one in panel.series for x in one.xs}))
     axis.grid(alpha=0.3)

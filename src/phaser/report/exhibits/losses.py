@@ -11,6 +11,7 @@ from phaser.report.exhibits.exhibit import Exhibit, Panel, Row, Series
 from phaser.report.exhibits.variants import (
     Runs,
     asr_percent,
+    at_one_budget,
     grouped,
     methods_of,
     phase_source,
@@ -27,7 +28,8 @@ def zero_budget(runs: Runs) -> Exhibit | None:
     emptied = _emptied(runs)
     if emptied is None:
         return None
-    shown = [run for run in usual(runs) if run.method in ("er", "phaser") or _zero(run) is not None]
+    alike = at_one_budget(usual(runs))
+    shown = [run for run in alike if run.method in ("er", "phaser") or _zero(run) is not None]
     rows = [
         (
             method,
@@ -50,7 +52,7 @@ def zero_budget(runs: Runs) -> Exhibit | None:
 def zero_budget_tasks(runs: Runs) -> Exhibit | None:
     """The control task by task: its success, and the loss of the phase that keeps nothing."""
     emptied = _emptied(runs)
-    group = [run for run in usual(runs) if _zero(run) is not None]
+    group = [run for run in at_one_budget(usual(runs)) if _zero(run) is not None]
     if emptied is None:
         return None
     rows: list[Row] = []
@@ -76,7 +78,7 @@ def zero_budget_tasks(runs: Runs) -> Exhibit | None:
 
 def loss_by_length(runs: Runs) -> Exhibit | None:
     """Starvation: held-out loss at the end against the length of a phase."""
-    shown = [run for run in usual(runs) if run.phases]
+    shown = [run for run in at_one_budget(usual(runs)) if run.phases]
     if not shown:
         return None
     rows: list[Row] = []

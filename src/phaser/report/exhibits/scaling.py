@@ -9,9 +9,11 @@ from phaser.report.exhibits.variants import (
     Runs,
     asr,
     asr_percent,
+    at_one_budget,
     grouped,
     methods_of,
     phase_source,
+    plain,
     swept,
     usual,
 )
@@ -53,7 +55,8 @@ def capacity(runs: Runs) -> Exhibit | None:
 
 def overhead(runs: Runs) -> Exhibit | None:
     """What each method costs beyond er, against what it keeps."""
-    groups = grouped([run for run in usual(runs) if run.metrics], lambda run: run.method)
+    tried = at_one_budget([run for run in usual(runs) if run.metrics])
+    groups = grouped(tried, lambda run: run.method)
     found = [row for row in overhead_rows(groups) if row.step_ms is not None]
     if not found:
         return None
@@ -124,7 +127,7 @@ def _swept(runs: Runs, symbol: str) -> dict[float, Estimate]:
         runs,
         lambda run: (
             run.preset,
-            run.method,
+            plain(run),
             run.budget,
             run.order,
             phase_source(run),

@@ -9,12 +9,15 @@ from phaser.report.exhibits.exhibit import Exhibit, Heat, Panel, Row, Value
 from phaser.report.exhibits.variants import (
     Runs,
     asr_percent,
+    at_one_budget,
     cell_names,
     grouped,
     methods_of,
+    mostly,
     nbt_points,
     phase_source,
     usual,
+    without_sweeps,
 )
 
 ABLATED = {
@@ -65,7 +68,8 @@ def ablation(runs: Runs) -> Exhibit | None:
 
 def phase_sources(runs: Runs) -> Exhibit | None:
     """Success of phaser by where its phases come from: human, Auto-PC, VLM."""
-    routed = [run for run in runs if run.method.startswith("phaser") and run.metrics is not None]
+    known = [run for run in without_sweeps(runs) if run.method == "phaser" and run.metrics]
+    routed = mostly(at_one_budget(known), lambda run: run.order)
     sources = grouped(routed, phase_source)
     if len(sources) < 2:
         return None
@@ -84,7 +88,8 @@ def phase_sources(runs: Runs) -> Exhibit | None:
 
 def task_orders(runs: Runs) -> Exhibit | None:
     """Success by the order of the tasks, and what phaser adds to er in each."""
-    tried = [run for run in runs if run.metrics is not None and not run.matrix.is_joint]
+    known = [run for run in without_sweeps(runs) if run.metrics and not run.matrix.is_joint]
+    tried = mostly(at_one_budget(known), phase_source)
     orders = grouped(tried, lambda run: f"{run.preset}, {run.order}")
     if len({run.order for run in tried}) < 2:
         return None

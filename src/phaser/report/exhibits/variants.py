@@ -47,9 +47,45 @@ def variant(run: RunResult) -> tuple[Hashable, ...]:
     return (run.order, phase_source(run), *(swept(run, symbol) for symbol in SWEPT))
 
 
+def plain(run: RunResult) -> str:
+    """The method's name in the table, without the mark of changed settings ("phaser~1a2b")."""
+    return run.method.partition("~")[0]
+
+
+def without_sweeps(runs: Runs) -> list[RunResult]:
+    """All but the points of a sweep: a method's runs whose routing is set otherwise than usual."""
+    known = {(run.preset, run.method): _routing(run) for run in runs}
+    return [
+        run
+        for run in runs
+        if known.get((run.preset, plain(run)), _routing(run)) == _routing(run)
+        or plain(run) == run.method
+    ]
+
+
+def mostly(runs: Runs, key: Callable[[RunResult], Hashable]) -> list[RunResult]:
+    """The runs whose value is the most frequent one; the first of them where several are."""
+    counts = Counter(map(key, runs))
+    return [run for run in runs if key(run) == counts.most_common(1)[0][0]]
+
+
+def at_one_budget(runs: Runs) -> list[RunResult]:
+    """The runs of the budget that most runs of their preset have; methods without one always."""
+    kept: list[RunResult] = []
+    for group in grouped(runs, lambda run: run.preset).values():
+        counts = Counter(run.budget for run in group if run.budget is not None)
+        most = counts.most_common(1)[0][0] if counts else None
+        kept += [run for run in group if run.budget in (most, None)]
+    return kept
+
+
+def _routing(run: RunResult) -> tuple[float | None, ...]:
+    return tuple(swept(run, symbol) for symbol in SWEPT)
+
+
 def usual(runs: Runs) -> list[RunResult]:
     """The runs of each method in its most frequent variant; the first one where several are."""
-    groups = grouped(runs, lambda run: (run.preset, run.method, run.budget))
+    groups = grouped(without_sweeps(runs), lambda run: (run.preset, run.method, run.budget))
     kept = []
     for group in groups.values():
         chosen = Counter(map(variant, group)).most_common(1)[0][0]
