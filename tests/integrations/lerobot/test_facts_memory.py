@@ -42,7 +42,7 @@ def test_fact_a_forked_workers_read_videos_after_a_task_began(
 
     pytest.importorskip(
         "torchcodec.decoders",
-        reason="needs FFmpeg's libraries: scripts/setup_ffmpeg.sh",
+        reason="needs FFmpeg (scripts/setup_ffmpeg.sh) and a torchcodec for this torch",
         exc_type=RuntimeError,
     )
 
