@@ -66,8 +66,8 @@ def test_method_task_loss_and_success_are_on_the_screen_while_it_runs(film: Film
     for pattern in (
         r"sequential  [█░]{20} +\d+ %  task \d of 3: \w+",
         r"step \d+ of 30( · solved \d of \d)? · loss \d\.\d{3}",
-        r"starting 1 simulator process",
-        # Rollouts end between two frames here; test_newcomers_minutes.py sees the line that counts.
+        # Simulators start and rollouts end between two frames here; test_newcomers_minutes.py sees
+        # both lines on a real simulator.
         r"in all \d+ % · .* so far · about .* left",
         r"phaser      2/3 up: solved \d of \d",
     ):

@@ -23,6 +23,7 @@ PRESET, QUICK = "metaworld-quick", "metaworld-first"
 METHOD_NAMES = ("sequential", "phaser")
 """One stream shows that a memory repairs forgetting; it cannot tell ways of choosing frames apart,
 so there are two methods and no third."""
+FIRST_WORDS = "Looking at what is there already."
 
 
 def execute(arguments: Sequence[str]) -> int:
@@ -31,19 +32,24 @@ def execute(arguments: Sequence[str]) -> int:
     if chosen.quick and chosen.preset:
         raise BadInput("demo: --quick is a preset of its own; leave --preset out")
     stream = sys.stderr if chosen.json else sys.stdout
-    print("Looking at what is there already.", file=stream, flush=True)
-    # Imported here: help needs none of it.
-    from phaser.cli.demo_words import introduction, lesson, what_next
-    from phaser.cli.execution import traces_in
-    from phaser.cli.grid import run_cells
+    # A terminal is never blank while this is imported; elsewhere bad input leaves one line alone.
+    if stream.isatty():
+        print(FIRST_WORDS, file=stream, flush=True)
+    # Imported here and below: help needs none of it.
     from phaser.cli.recordings import require_suite
-    from phaser.experiments.axes import Axes
-    from phaser.memory.budget import Budget
 
     base = preset(chosen.preset or (QUICK if chosen.quick else PRESET))
     require_suite(base)
     out: Path = chosen.out or Path("runs", "demo-quick" if chosen.quick else "demo")
     require_writable(out)
+    if not stream.isatty():
+        print(FIRST_WORDS, file=stream, flush=True)
+    from phaser.cli.demo_words import introduction, lesson, what_next
+    from phaser.cli.execution import traces_in
+    from phaser.cli.grid import run_cells
+    from phaser.experiments.axes import Axes
+    from phaser.memory.budget import Budget
+
     cells = Axes(methods=METHOD_NAMES, budgets=(Budget.per_task(chosen.budget),)).cells(base)
     free = shutil.disk_usage(base.suite.cache).free
     minutes = expected_seconds(cells, num_workers=chosen.workers) / 60
