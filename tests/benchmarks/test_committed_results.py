@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.arms import Arm, difference
+from benchmarks.small_tables import finished, rows_of_differences, rows_of_methods
 from phaser.evaluation.comparison import estimate_asr
 
 REPOSITORY = Path(__file__).parents[2]
@@ -24,6 +25,14 @@ def test_the_recipe_table_is_computed_from_its_rows(arm, gaps):
     ]
     assert f"| {100 * estimate_asr(other.matrices).mean:.1f} | {100 * other.learnt:.1f} |" in row
     assert f"| {other.final_loss:.3f} |".replace("0.", ".") in row
+
+
+def test_the_tables_of_the_small_backbone_are_computed_from_their_rows():
+    quoted = (REPOSITORY / "docs/results-backbones.md").read_text().splitlines()
+    grids = {"pretrained": finished(RESULTS / "small"), "random": {}}
+    assert set(grids["pretrained"]) == {"sequential", "er", "phaser"}
+    for row in (*rows_of_methods(grids), *rows_of_differences(grids)):
+        assert row in quoted
 
 
 def test_no_committed_row_names_a_place_on_a_machine():
