@@ -28,7 +28,7 @@ def add_stop_early(parser: Parser) -> None:
 
 
 def early_of(pages: Pages) -> dict[str, Any]:
-    """Whether one may stop, as lines for a terminal and as values for JSON."""
+    """Says if one may stop, as lines for a terminal and as values for JSON."""
     from phaser.report.early_stop import lines
 
     found = judged_by(pages)

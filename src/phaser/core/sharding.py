@@ -109,7 +109,7 @@ def _check_fsdp(method: str, *, asks_in_training: bool) -> None:
 
 
 def _unfit_for_fsdp() -> Iterator[str]:
-    """What of accelerate's words on FSDP cannot be done, each with what is expected."""
+    """Accelerate's settings of FSDP that cannot be followed, each with what is expected."""
     if (found := os.environ.get("FSDP_VERSION", "1")) != "2":
         yield f"version {found}; expected 2, which shares out each weight by itself"
     if _is_on("FSDP_OFFLOAD_PARAMS"):

@@ -46,7 +46,7 @@ class SimulatorProcess(Protocol):
     def is_alive(self) -> bool: ...
 
     def ended(self, within_s: float) -> str | None:
-        """What became of it, in words; None if it is still there when the time is over."""
+        """Its end, in words; None if it is still there when the time is over."""
         ...
 
     def last_words(self) -> str:

@@ -30,7 +30,7 @@ Address = tuple[str, int]
 def simulators_on_ray(
     num_simulators: int, address: str | None, *, room_s: float = ROOM_S
 ) -> Iterator[Simulators]:
-    """So many simulators, each with one processor of the cluster; started when first needed."""
+    """Simulators that have one processor of the cluster each; started when first needed."""
     ray = library()
     with (
         connected(ray, address),

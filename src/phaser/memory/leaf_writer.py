@@ -99,7 +99,7 @@ class LeafEncoder:
         return EncodedRow(content=content, shape=shape, coded=True, follows=follows)
 
     def num_bytes(self, row: EncodedRow) -> int:
-        """What a row takes in the shard, its entries in the index included."""
+        """Bytes of a row in the shard, its entries in the index included."""
         stacked = self.kind.kind == "array" and self.form is None
         index = 0 if stacked else OFFSET_BYTES * (1 + len(row.shape))
         return len(row.content) + index + row.coded + AFTER_BYTES * self.in_clips

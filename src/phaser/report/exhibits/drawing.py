@@ -83,7 +83,7 @@ def _panel(axis: Any, panel: Panel) -> None:
 
 
 def _are_counts(panel: Panel) -> bool:
-    """Whether x counts something, such as tasks, so that nothing lies between two ticks."""
+    """True where x counts something, such as tasks, so that nothing lies between two ticks."""
     found = {x for one in panel.series for x in one.xs}
     return 0 < len(found) <= 20 and all(x == int(x) for x in found)
 
