@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.arms import Arm, difference
 from benchmarks.small_tables import finished, rows_of_differences, rows_of_methods
 from phaser.evaluation.comparison import estimate_asr
+from phaser.report.arms import Arm, difference
 
 REPOSITORY = Path(__file__).parents[2]
 RESULTS = REPOSITORY / "results"

@@ -10,7 +10,7 @@ from textwrap import fill
 from phaser.cli.arguments import Parser, add_budget_tolerance, points_given
 from phaser.cli.early import early_of
 from phaser.cli.output import print_json, show, write_pages
-from phaser.cli.text_table import counted
+from phaser.cli.text_table import columns, counted
 from phaser.core.files import require_writable
 
 DIFFERS = 1
@@ -26,6 +26,8 @@ def execute(arguments: Sequence[str]) -> int:
         return _check(chosen.check, as_json=chosen.json)
     if not chosen.folders:
         parser.error("the following arguments are required: DIR")
+    if chosen.arms:
+        return _arms(chosen.folders, as_json=chosen.json, markdown=chosen.markdown)
     # Imported here: help and --check need no tables.
     from phaser.report import curve_tables
     from phaser.report.runs import finished_folders
@@ -92,6 +94,12 @@ def _parser() -> Parser:
         help="instead: every table and figure of the paper that these runs have numbers for, as "
         "CSV, LaTeX (booktabs), PNG and PDF; budgets, orders, phases and settings may differ",
     )
+    parser.add_argument(
+        "--arms",
+        action="store_true",
+        help="instead: each DIR is an arm, runs that differ in their seed alone; all are compared "
+        "with the first, paired by seed, whatever method, budget or recipe they have",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     parser.add_argument("--markdown", action="store_true", help="print the table as markdown")
     parser.add_argument(
@@ -116,6 +124,17 @@ def _export(folders: Sequence[Path], out: Path, *, as_json: bool) -> int:
     print(f"{counted(len(written), 'file')} in {out.resolve()}")
     if missing:
         print(fill(f"these runs have no numbers for: {', '.join(missing)}", 80))
+    return 0
+
+
+def _arms(folders: Sequence[Path], *, as_json: bool, markdown: bool) -> int:
+    from phaser.report import arms
+
+    given = [arms.Arm.read(folder) for folder in folders]
+    if as_json:
+        print_json({"arms": arms.as_json(given)})
+    else:
+        print("\n".join(arms.rows(given) if markdown else columns(arms.text_rows(given))))
     return 0
 
 

@@ -6,22 +6,24 @@ A number is followed, on its line, by a comment that readers do not see:
     +2.1 <!-- phaser: runs/curve phaser minus er asr --> points more.
 
 The comment names a folder of runs, a method or two, a quantity and, where the folder holds several
-budgets, one of them; a difference without one is the mean over budgets. The last number before the
-comment is compared with what a report of that folder says, rounded to as many decimals as the
-document shows. Comments inside code are not read.
+budgets, one of them; a difference without one is the mean over budgets. Or it names arms, folders
+whose runs differ in their seed alone, and no method: `runs/ours minus runs/theirs asr`. The last
+number before the comment is compared with what a report of that folder says, rounded to as many
+decimals as the document shows. Comments inside code are not read.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from phaser.core.errors import BadInput, BrokenFile, UnknownName
-from phaser.evaluation.comparison import PairedDifference
+from phaser.evaluation.comparison import PairedDifference, estimate_asr
 from phaser.memory.budget import Budget
+from phaser.report.arms import Arm, Measured, difference, loss_difference, share
 from phaser.report.by_budget import folders_by_budget, runs_by_budget
 from phaser.report.curve import Curve, curves
 from phaser.report.page import compare
@@ -31,7 +33,7 @@ from phaser.report.summary import MethodRow, Summary
 COMMENT = re.compile(r"<!--\s*phaser:\s*(.*?)\s*-->")
 NUMBER = re.compile(r"[+−-]?(?:\d+(?:\.\d+)?|\.\d+)")
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
-FORM = "RUNS METHOD [minus METHOD] QUANTITY [at BUDGET]"
+FORM = "RUNS METHOD [minus METHOD] QUANTITY [at BUDGET], or ARM [minus ARM, over ARM] QUANTITY"
 
 Source = TypeVar("Source")
 Quantity = Callable[[Source], float | None]
@@ -57,6 +59,23 @@ OF_DIFFERENCE: Mapping[str, Quantity[PairedDifference]] = {
     "seeds": lambda one: one.num_seeds,
 }
 """Differences in points."""
+OF_ARM: Mapping[str, Quantity[Arm]] = {
+    "asr": lambda arm: 100 * estimate_asr(arm.matrices).mean,
+    "asr-lower": lambda arm: 100 * estimate_asr(arm.matrices).interval.lower,
+    "asr-upper": lambda arm: 100 * estimate_asr(arm.matrices).interval.upper,
+    "plasticity": lambda arm: 100 * arm.learnt,
+    "loss": lambda arm: arm.final_loss,
+    "frames": lambda arm: arm.frames_per_task,
+    "kilobytes": lambda arm: arm.bytes_per_task[0] / 1000,
+    "training-s": lambda arm: arm.training_s,
+    "seeds": lambda arm: len(arm.runs),
+}
+"""Rates in percent; frames and kilobytes of a task, seconds of a stream."""
+OF_MEASURED: Mapping[str, Quantity[Measured]] = {
+    "": lambda one: one.mean,
+    "-lower": lambda one: one.interval.lower if one.interval else None,
+    "-upper": lambda one: one.interval.upper if one.interval else None,
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,6 +101,7 @@ class Checker:
 
     _summaries: dict[str, dict[Budget | None, Summary]] = field(default_factory=dict)
     _curves: dict[str, tuple[Curve, ...]] = field(default_factory=dict)
+    _arms: dict[str, Arm] = field(default_factory=dict)
 
     def check(self, path: Path) -> list[CheckedNumber]:
         """Every number of a document that names its runs; none at all is refused."""
@@ -120,7 +140,10 @@ class Checker:
         words = comment.split()
         at = words[-1] if len(words) > 4 and words[-2] == "at" else None
         words = words[:-2] if at else words
-        if len(words) == 3:
+        quantity = words[-1]
+        if len(words) == 4 or (len(words) == 2 and quantity in OF_ARM):
+            value = self._of_arms(words)
+        elif len(words) == 3:
             folder, method, quantity = words
             value = _known(OF_METHOD, quantity)(self._row(folder, method, at))
         elif len(words) == 5 and words[2] == "minus":
@@ -131,6 +154,23 @@ class Checker:
         if value is None:
             raise BadInput(f"these runs have no {quantity} for 'phaser: {comment}'")
         return value
+
+    def _of_arms(self, words: Sequence[str]) -> float | None:
+        arms, quantity = [self._arm(name) for name in words[:-1:2]], words[-1]
+        if len(arms) == 1:
+            return _known(OF_ARM, quantity)(arms[0])
+        if words[1] == "over":
+            return _measured("asr", quantity, share(*arms), times=100)
+        if words[1] == "minus" and quantity.startswith("loss"):
+            return _measured("loss", quantity, loss_difference(*arms))
+        if words[1] == "minus":
+            return _known(OF_DIFFERENCE, quantity)(difference(*arms))
+        raise BadInput(f"{words[1]!r} between two arms; expected 'minus' or 'over'")
+
+    def _arm(self, folder: str) -> Arm:
+        if folder not in self._arms:
+            self._arms[folder] = Arm.read(Path(folder))
+        return self._arms[folder]
 
     def _row(self, folder: str, method: str, at: str | None) -> MethodRow:
         rows = {row.method: row for row in self._summary(folder, at).table}
@@ -185,6 +225,11 @@ def _marked(path: Path, text: str) -> Iterator[tuple[int, str, str]]:
                 raise BadInput(f"{path}:{line}: no number before 'phaser: {comment[1]}'")
             yield line, numbers[-1], comment[1]
             start = comment.end()
+
+
+def _measured(name: str, quantity: str, found: Measured, *, times: float = 1) -> float | None:
+    value = _known({f"{name}{end}": read for end, read in OF_MEASURED.items()}, quantity)(found)
+    return None if value is None else times * value
 
 
 def _known(quantities: Mapping[str, Quantity[Source]], name: str) -> Quantity[Source]:

@@ -1,21 +1,17 @@
 """Arms of a study side by side: folders of finished cells, paired by their streams.
 
-    python -m benchmarks.arms results/bytes/peers results/bytes/default results/bytes/joint [--json]
-
 An arm is a folder whose cells differ in their seed alone; arms may differ in anything: method,
-frames, codec, recipe. Every arm is compared with the first one over the streams that both have:
-success after the last task, 95 % interval over streams (Student's t), p by flipping signs, and the
-gap that so many streams would find in four studies of five. `phaser report` compares methods at one
-budget; this compares what a budget of bytes buys.
+frames, codec, recipe. A report compares methods at one budget; this compares what people pay for,
+such as what the same bytes buy. `phaser report --arms` prints it.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from phaser.core.errors import BadInput
 from phaser.core.streams import Streams
@@ -27,6 +23,7 @@ from phaser.evaluation.comparison import (
     paired_difference,
 )
 from phaser.evaluation.intervals import Interval
+from phaser.evaluation.student import mean_interval
 from phaser.report.runs import RunResult, finished_folders, read_run
 
 
@@ -70,8 +67,8 @@ class Arm:
 
     @property
     def final_loss(self) -> float:
-        """Held-out loss after the last task, the mean over phases and streams."""
-        return _mean([phase.final_loss for run in self.runs for phase in run.phases])
+        """Held-out loss after the last task, the mean over streams of their mean over phases."""
+        return _mean([_final_loss(run) for run in self.runs])
 
     @property
     def training_s(self) -> float:
@@ -90,14 +87,36 @@ def rows(arms: Sequence[Arm]) -> Iterator[str]:
     yield "|---|---:|---:|---:|---:|---:|---:|---:|"
     for arm in arms:
         mean_bytes, largest = arm.bytes_per_task
-        held = f"{mean_bytes / 1000:.0f} ({largest / 1000:.0f})" if mean_bytes else "–"
+        held = f"{mean_bytes / 1000:.0f} ({largest / 1000:.0f})" if mean_bytes > 0 else "–"
+        frames = f"{arm.frames_per_task:.0f}" if mean_bytes > 0 else "–"
         learnt = f"{100 * arm.learnt:.1f}" if arm.learnt == arm.learnt else "–"
         gap = "–" if arm is first else told_difference(difference(arm, first))
         yield (
-            f"| {arm.name} | {len(arm.runs)} | {arm.frames_per_task:.0f} | {held} | "
+            f"| {arm.name} | {len(arm.runs)} | {frames} | {held} | "
             f"{told_estimate(estimate_asr(arm.matrices))} | {learnt} | {gap} | "
             f"{arm.final_loss:.4f} |"
         )
+
+
+def text_rows(arms: Sequence[Arm]) -> list[list[str]]:
+    """The same for a terminal of 80 columns: heads first."""
+    first = arms[0]
+    table = [["arm", "runs", "frames", "kB", "success %", f"minus {first.name}", "p"]]
+    for arm in arms:
+        gap = None if arm is first else difference(arm, first)
+        held = arm.bytes_per_task[0]
+        table.append(
+            [
+                arm.name,
+                str(len(arm.runs)),
+                f"{arm.frames_per_task:.0f}" if held > 0 else "–",
+                f"{held / 1000:.0f}" if held > 0 else "–",
+                told_estimate(estimate_asr(arm.matrices)),
+                _told_gap(gap) if gap else "–",
+                f"{gap.p_value:.2g}" if gap and gap.p_value is not None else "–",
+            ]
+        )
+    return table
 
 
 def difference(one: Arm, other: Arm) -> PairedDifference:
@@ -107,17 +126,68 @@ def difference(one: Arm, other: Arm) -> PairedDifference:
     )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """A quantity with its 95 % interval over streams; none where it cannot be known."""
+
+    mean: float
+    interval: Interval | None
+
+
+def share(one: Arm, other: Arm) -> Measured:
+    """Success of the first arm as a share of the second's, over the streams that both have.
+
+    The interval is that of a ratio of two means, linearised at its value.
+    """
+    first, second = _common(one, other, _success)
+    if not second.any():
+        raise BadInput(f"{other.name} solved nothing; there is no share of it")
+    ratio = float(first.mean() / second.mean())
+    around = ratio + (first - ratio * second) / second.mean()
+    return Measured(mean=ratio, interval=mean_interval(around[:, None]))
+
+
+def loss_difference(one: Arm, other: Arm) -> Measured:
+    """Held-out loss after the last task, the first arm minus the second, paired by stream."""
+    first, second = _common(one, other, _final_loss)
+    apart = first - second
+    return Measured(mean=float(apart.mean()), interval=mean_interval(apart[:, None]))
+
+
+def _common(
+    one: Arm, other: Arm, value: Callable[[RunResult], float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """A value of two arms over the streams that both have, in the order of their numbers."""
+    first, second = ({run.seed: value(run) for run in arm.runs} for arm in (one, other))
+    seeds = sorted(set(first) & set(second))
+    if not seeds:
+        raise BadInput(f"no common stream: {sorted(first)} against {sorted(second)}")
+    return np.array([first[seed] for seed in seeds]), np.array([second[seed] for seed in seeds])
+
+
+def _success(run: RunResult) -> float:
+    return _mean([run.matrix.final(task).rate for task in run.tasks])
+
+
+def _final_loss(run: RunResult) -> float:
+    return _mean([phase.final_loss for phase in run.phases])
+
+
 def told_estimate(found: Estimate) -> str:
     return f"{100 * found.mean:.1f} {_ends(found.interval, sign=False)}"
 
 
 def told_difference(found: PairedDifference) -> str:
-    text = f"{100 * found.mean:+.1f} {_ends(found.interval, sign=True)}"
+    text = _told_gap(found)
     if found.p_value is not None:
         text += f", p = {found.p_value:.3g}"
     if found.detectable is not None:
         text += f", finds {100 * found.detectable:.0f}"
-    return f"{text}, {found.num_seeds} streams".replace("-", "−")
+    return f"{text}, {found.num_seeds} streams"
+
+
+def _told_gap(found: PairedDifference) -> str:
+    return f"{100 * found.mean:+.1f} {_ends(found.interval, sign=True)}".replace("-", "−")
 
 
 def _ends(interval: Interval | None, *, sign: bool) -> str:
@@ -153,20 +223,3 @@ def as_json(arms: Sequence[Arm]) -> list[dict[str, object]]:
             }
         )
     return found
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("arms", nargs="+", type=Path, help="folders of finished cells")
-    parser.add_argument("--seeds", nargs="+", type=int, help="only these streams")
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args(arguments)
-    arms = [Arm.read(folder, options.seeds) for folder in options.arms]
-    if options.json:
-        print(json.dumps(as_json(arms), indent=2))
-    else:
-        print("\n".join(rows(arms)))
-
-
-if __name__ == "__main__":
-    main()
