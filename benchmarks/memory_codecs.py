@@ -99,7 +99,7 @@ def summary(trials: Sequence[Losses], images: np.ndarray) -> dict[str, Any]:
             }
             for kind in ("frames", "bytes")
         },
-        "cost": _cost(images, [codec for codec in sizes if codec != RAW]),
+        "cost": cost(images, [codec for codec in sizes if codec != RAW]),
     }
 
 
@@ -208,7 +208,8 @@ def _images(demos: Sequence[Demo], count: int) -> np.ndarray:
     return np.stack(list(some()))
 
 
-def _cost(images: np.ndarray, names: Sequence[str]) -> dict[str, dict[str, float]]:
+def cost(images: np.ndarray, names: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Bytes, noise and times of each codec on the same images, which take turns."""
     codecs = {name: ImageCodec.parse(name) for name in names}
     coded = {name: [codec.encode(one) for one in images] for name, codec in codecs.items()}
     count, shape = len(images), images.shape[1:]
