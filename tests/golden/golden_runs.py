@@ -16,6 +16,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
+AS_FROZEN = ("--fit.warm-up", "0", "--storage.codec", "webp-lossless")
+"""Defaults at the time of freezing that have changed since."""
 METAWORLD = (
     *("run", "metaworld-10", "--budget", "7", "--simulators", "1", "--workers", "1"),
     *("--suite.task-list", "reach", "pick-place", "drawer-close"),
@@ -24,6 +26,7 @@ METAWORLD = (
     *("--policy.width", "16", "--policy.channels", "4"),
     *("--fit.steps-per-task", "6", "--fit.batch-size", "8"),
     *("--evaluation.rollouts-per-task", "1", "--evaluation.learnt-rollouts", "1"),
+    *AS_FROZEN,
 )
 LIBERO = (
     *("run", "libero-goal", "--budget", "7", "--simulators", "1", "--workers", "1"),
@@ -32,6 +35,7 @@ LIBERO = (
     *("--policy.width", "16", "--policy.channels", "4"),
     *("--fit.steps-per-task", "6", "--fit.batch-size", "8"),
     *("--evaluation.rollouts-per-task", "1", "--evaluation.learnt-rollouts", "1"),
+    *AS_FROZEN,
 )
 STARTS = {"metaworld": METAWORLD, "libero": LIBERO}
 

@@ -47,7 +47,8 @@ def drawn(replay: Any) -> list[dict[str, Any]]:
 
 
 def test_references_are_small_and_rehearse_the_same_samples(tmp_path: Path, root: Path) -> None:
-    copies, places = replay_in(tmp_path / "a"), replay_in(tmp_path / "b", store="references")
+    copies = replay_in(tmp_path / "a", codec="webp-lossless")
+    places = replay_in(tmp_path / "b", store="references")
     for replay in (copies, places):
         with replay.task(opened(root, delta_timestamps={"action": [0.0, 0.1]})):
             pass
@@ -137,7 +138,8 @@ def test_materialise_copies_and_the_dataset_may_go(
     assert f"copy them first: phaser memory materialise {folder}" in capsys.readouterr().err
     assert main.execute(["memory", "show", folder]) == 0
     assert "in its dataset" in capsys.readouterr().out
-    assert main.execute(["memory", "materialise", folder, "--json"]) == 0
+    words = ["memory", "materialise", folder, "--codec", "webp-lossless"]
+    assert main.execute([*words, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["tasks"][0]["task"] == "lift-the-cup"
     shutil.rmtree(root)
     store = Store.open(folder)

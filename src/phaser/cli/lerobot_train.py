@@ -17,6 +17,7 @@ from phaser.integrations.lerobot.settings import ALL_SO_FAR, DEFAULT_BUDGET, FIR
 from phaser.integrations.lerobot.sources import sources_of
 from phaser.integrations.lerobot.words import RESUME, STREAM, Words, taken_apart, value_of
 from phaser.memory.budget import Budget
+from phaser.memory.codec_names import DEFAULT_CODEC
 
 USAGE = """phaser lerobot-train --stream DATASET … [--replay.… …] [LeRobot's flags]
        phaser lerobot-train --replay.folder DIR [--replay.… …] [LeRobot's flags]"""
@@ -177,9 +178,9 @@ _FLAGS: dict[str, dict[str, Any]] = {
         "help": "share of a batch that is rehearsed (default: 0.5)",
     },
     "codec": {
-        "default": "webp-lossless",
+        "default": DEFAULT_CODEC,
         "metavar": "NAME",
-        "help": "how images are stored: webp-lossless (default), png, webp:90, h264:90 (clips)",
+        "help": f"how images are stored: {DEFAULT_CODEC} (default), webp-lossless, h264:90 (clips)",
     },
     "layout": {
         "metavar": "NAME",

@@ -10,6 +10,7 @@ from phaser.cli.output import print_json
 from phaser.cli.text_table import columns, counted, file_size, printable
 from phaser.core.demonstration import FrameRef
 from phaser.core.errors import UnknownName
+from phaser.memory.codec_names import DEFAULT_CODEC
 from phaser.memory.codecs import ImageCodec
 from phaser.memory.references import reference_of
 from phaser.memory.sample import Sample
@@ -27,9 +28,9 @@ def execute(arguments: Sequence[str]) -> int:
     parser.add_argument("--task", metavar="NAME", help="only this task (default: all that refer)")
     parser.add_argument(
         "--codec",
-        default="webp-lossless",
+        default=DEFAULT_CODEC,
         metavar="NAME",
-        help="default: webp-lossless; h264:90: clips",
+        help=f"default: {DEFAULT_CODEC}; webp-lossless: no pixel changes; h264:90: clips",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     chosen = parser.parse(arguments)

@@ -22,6 +22,7 @@ from phaser.encoders.table import Encoders
 from phaser.experiments.settings_files import converter
 from phaser.experiments.tables import POLICIES, SUITES
 from phaser.memory.budget import Budget
+from phaser.memory.codec_names import DEFAULT_CODEC
 from phaser.memory.codecs import ImageCodec
 from phaser.methods.method import Method
 from phaser.methods.table import METHODS
@@ -62,9 +63,9 @@ class Evaluation:
 class Storage:
     """How kept frames are stored, and where rehearsed frames are read."""
 
-    codec: str = str(ImageCodec())
-    """How images are stored: raw, png, webp-lossless, or smaller and lossy: jpeg:90, webp:80,
-    avif:80, h264:90 (clips of neighbouring frames; needs PyAV)."""
+    codec: str = DEFAULT_CODEC
+    """How images are stored: raw, png, webp-lossless, or smaller and lossy: avif:80, jpeg:90,
+    webp:80, h264:90 (clips of neighbouring frames; needs PyAV)."""
     rehearse_from: str = "recordings"
     """"recordings": from cached features of the recordings where they are there, which is the same
     to the bit, and quicker. "memory": from the stored frames alone. A lossy codec always rehearses

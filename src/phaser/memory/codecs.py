@@ -16,9 +16,9 @@ from PIL import Image, JpegImagePlugin, PngImagePlugin, WebPImagePlugin, feature
 from phaser.core.errors import BadInput, BrokenFile, MissingDependency, UnknownName
 from phaser.demos.video_library import video_library
 from phaser.memory.clips import ClipEncoder, decode_clip
+from phaser.memory.codec_names import CODECS
 from phaser.memory.image_headers import declared_size
 
-CODECS = ("raw", "png", "webp-lossless", "avif", "webp", "jpeg", "h264")
 MAX_PIXELS = 1 << 24
 """4096 x 4096: more in one frame is taken for a decompression bomb."""
 PNG_LEVEL = 1

@@ -26,6 +26,7 @@ from phaser.core.ports import Segmenter
 from phaser.core.ranges import as_whole
 from phaser.core.streams import Streams
 from phaser.memory.budget import Budget
+from phaser.memory.codec_names import DEFAULT_CODEC
 from phaser.memory.codecs import ImageCodec
 from phaser.memory.manifest import MANIFEST
 from phaser.memory.store import Store
@@ -69,9 +70,9 @@ class Replay:
     budget: int | Budget | None = None
     """Frames per task, or another way of counting: `Budget.per_phase(250)`,
     `Budget.bytes_per_task(50_000_000)`, `Budget.total(10_000)`, `Budget.total_bytes(2 * 10**9)`."""
-    codec: ImageCodec | str = "webp-lossless"
-    """How images are stored; the default gives the same pixels back, "jpeg:90" is smaller,
-    "h264:90" (clips of neighbouring frames, needs PyAV) smaller still."""
+    codec: ImageCodec | str = DEFAULT_CODEC
+    """How images are stored; "webp-lossless" gives the same pixels back for three to five times the
+    bytes, "h264:90" (clips of neighbouring frames, needs PyAV) is smaller where many are kept."""
     store: str = "content"
     """"content" copies the kept frames into the memory; "references" leaves them in their LeRobot
     dataset, which has to stay, and keeps where they are."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from phaser.core.demonstration import ActionLayout
 from phaser.memory.budget import Budget
+from phaser.memory.codec_names import DEFAULT_CODEC
 
 ALL_SO_FAR, FIRST = "all-so-far", "first"
 DEFAULT_BUDGET = 1000
@@ -20,7 +21,7 @@ class Rehearsal:
     """The memory; what this verb writes itself is in its folder `lerobot`."""
     method: str = "phaser"
     budget: Budget = field(default_factory=lambda: Budget.per_task(DEFAULT_BUDGET))
-    codec: str = "webp-lossless"
+    codec: str = DEFAULT_CODEC
     share: float = 0.5
     """Share of a batch that is rehearsed."""
     layout: ActionLayout | str | None = None
