@@ -177,7 +177,7 @@ def test_the_slices_of_all_ranks_are_disjoint_and_together_the_global_batch(num_
 
 
 def test_the_learning_rate_is_constant_and_then_falls_along_a_cosine_to_zero():
-    rates = np.array([Fit(decay_after=0.5)._rate(step, 200) for step in range(200)])
+    rates = np.array([Fit(warm_up=0, decay_after=0.5)._rate(step, 200) for step in range(200)])
     assert (rates[:101] == 1.0).all()
     assert (np.diff(rates[100:]) < 0).all()
     assert rates[150] == pytest.approx(0.5)

@@ -47,8 +47,8 @@ class Fit:
     """How strongly AdamW pulls weights towards zero."""
     decay_after: float = 0.5
     """Constant learning rate up to this share of the steps, cosine to zero after it."""
-    warm_up: float = 0.0
-    """Share of the steps in which the learning rate rises from zero."""
+    warm_up: float = 0.1
+    """Share of the steps in which the learning rate rises from zero; 0 in version 0.1.0."""
     average_last: float = 0.0
     """Share of the steps, the last ones, over which weights are averaged at the end of a task."""
     keep_moments: bool = False
