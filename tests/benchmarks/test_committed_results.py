@@ -5,11 +5,18 @@ from pathlib import Path
 import pytest
 
 from benchmarks.small_tables import finished, rows_of_differences, rows_of_methods
+from phaser.cli import main
 from phaser.evaluation.comparison import estimate_asr
 from phaser.report.arms import Arm, difference
 
 REPOSITORY = Path(__file__).parents[2]
 RESULTS = REPOSITORY / "results"
+README_ARMS = {
+    "sequential": "bytes/sequential",
+    "peers": "bytes/peers",
+    "default": "curve/phaser-b230",
+    "joint": "bytes/joint",
+}
 
 
 @pytest.mark.parametrize(("arm", "gaps"), [("c", "+10.5 (+14, +7)"), ("d", "+11.0 (+11, +11)")])
@@ -33,6 +40,25 @@ def test_the_tables_of_the_small_backbone_are_computed_from_their_rows():
     assert set(grids["pretrained"]) == {"sequential", "er", "phaser"}
     for row in (*rows_of_methods(grids), *rows_of_differences(grids)):
         assert row in quoted
+
+
+def test_every_number_of_the_results_page_is_recomputed(monkeypatch, capsys):
+    monkeypatch.chdir(REPOSITORY)
+    assert main.execute(["report", "--check", "docs/results.md"]) == 0
+    count = int(capsys.readouterr().out.split()[0])
+    assert count > 60
+
+
+def test_the_numbers_of_the_readme_are_those_of_the_rows():
+    quoted = (REPOSITORY / "README.md").read_text()
+    arms = {name: Arm.read(RESULTS / folder) for name, folder in README_ARMS.items()}
+    for arm in arms.values():
+        found = estimate_asr(arm.matrices)
+        ends = f"[{100 * found.interval.lower:.1f}, {100 * found.interval.upper:.1f}]"
+        assert f"{100 * found.mean:.1f} % {ends}" in quoted
+    gain = difference(arms["default"], arms["peers"])
+    ends = f"[{100 * gain.interval.lower:+.1f}, {100 * gain.interval.upper:+.1f}]"
+    assert f"{100 * gain.mean:+.1f} points {ends}" in quoted
 
 
 def test_no_committed_row_names_a_place_on_a_machine():

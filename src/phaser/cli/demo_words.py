@@ -106,7 +106,8 @@ def lesson(folders: Sequence[Path]) -> str:
             _wrapped(sentence(without, with_memory)),
             _wrapped(
                 "One stream cannot tell ways of choosing what to remember apart (er, phaser and "
-                "others): that takes many streams and is measured in docs/results.md."
+                "others), nor what a smaller format of the stored frames is worth: that takes "
+                "many streams and is measured in docs/results.md."
             ),
         ]
     )
