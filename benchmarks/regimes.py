@@ -90,6 +90,8 @@ def splits(folder: Path, methods: Sequence[str], sizes: Sequence[int]) -> Iterat
             ]
         )
         values = values[:, ~np.isnan(values).any(axis=0)]
+        if not values.shape[1]:
+            continue  # no stream has both kinds
         apart = values[0] - values[1]
         interval = mean_interval(apart[:, None])
         yield Split(
