@@ -35,6 +35,7 @@ def paper_recipe() -> Any:
         batch_size=4 * NUM_GPUS,
         rehearsed_share=0.5,
         learning_rate=5e-4,
+        warm_up=0.0,  # the paper speaks of none
         decay_after=0.5,
         weight_decay=0.01,
         read_ahead=2,
