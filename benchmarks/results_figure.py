@@ -25,7 +25,7 @@ METHODS = ("er", "er-even", "phaser")
 SIZES = (10, 20, 50, 230)
 MARKERS = {"er": "o", "er-even": "s", "phaser": "D"}
 BARS = (
-    ("no memory", "bytes/sequential", "#767676"),
+    ("no\nmemory", "bytes/sequential", "#767676"),
     ("er, raw frames,\nno warm-up", "bytes/peers", "#c77700"),
     ("er", "curve/er-b230", "#c77700"),
     ("er-even", "curve/er-even-b230", "#2f8fcb"),
