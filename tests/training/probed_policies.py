@@ -17,7 +17,7 @@ from phaser.training.learner import PolicyLearner
 from phaser.training.probe import PolicyProbe
 
 TASKS = {name: made_up_task(name) for name in ("lift", "push", "pour")}
-FIT = Fit(steps_per_task=9, batch_size=8, checkpoint_every_steps=2)
+FIT = Fit(steps_per_task=9, batch_size=8, warm_up=0, checkpoint_every_steps=2)
 ALONE = Accelerator(cpu=True)
 
 

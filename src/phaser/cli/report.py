@@ -87,6 +87,12 @@ def _parser() -> Parser:
         help="also say whether the streams so far decide each comparison; may be asked after "
         "every stream without raising the error above 5 %%",
     )
+    _add_other_outputs(parser)
+    return parser
+
+
+def _add_other_outputs(parser: Parser) -> None:
+    """What is printed or written instead of a page, and how."""
     parser.add_argument(
         "--export",
         type=Path,
@@ -110,7 +116,6 @@ def _parser() -> Parser:
         help="instead: recompute every number of pages (.html) and of saved --json (.json), and of "
         "documents (.md) that name their runs in comments; exit code 1 where one differs",
     )
-    return parser
 
 
 def _export(folders: Sequence[Path], out: Path, *, as_json: bool) -> int:
