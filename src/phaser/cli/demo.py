@@ -23,6 +23,8 @@ PRESET, QUICK = "metaworld-quick", "metaworld-first"
 METHOD_NAMES = ("sequential", "phaser")
 """One stream shows that a memory repairs forgetting; it cannot tell ways of choosing frames apart,
 so there are two methods and no third."""
+FRAMES = 100
+"""Of each task: as they are stored, the bytes of nine raw frames."""
 FIRST_WORDS = "Looking at what is there already."
 
 
@@ -89,7 +91,11 @@ def _parser() -> Parser:
     parser.add_argument("--quick", action="store_true", help="four tasks instead of ten")
     parser.add_argument("--preset", metavar="NAME", help="another stream; see phaser presets")
     parser.add_argument(
-        "--budget", type=processes, default=20, metavar="N", help="frames per task (default: 20)"
+        "--budget",
+        type=processes,
+        default=FRAMES,
+        metavar="N",
+        help=f"frames per task (default: {FRAMES})",
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="default: runs/demo")
     parser.add_argument("--workers", type=processes, default=2, help="processes (default: 2)")
