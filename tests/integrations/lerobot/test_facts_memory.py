@@ -153,7 +153,7 @@ def test_fact_e_transforms_are_rehearsed_not_stored(tmp_path: Path, arms: dict[s
     transforms = module.ImageTransforms(module.ImageTransformsConfig(enable=True))
     plain = opened(arms["left_png"])
     dataset = opened(arms["left_png"], image_transforms=transforms)
-    replay = memory(tmp_path)
+    replay = memory(tmp_path, codec="webp-lossless")
     with replay.task(dataset):
         pass
     episodes = np.ravel(plain.hf_dataset["episode_index"])
