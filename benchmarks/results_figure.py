@@ -18,19 +18,19 @@ from matplotlib.figure import Figure
 from phaser.core.files import write_atomically
 from phaser.evaluation.comparison import estimate_asr
 from phaser.report.arms import Arm
+from phaser.report.exhibits.drawing import MARKERS
 from phaser.report.palette import looks
 
 RESULTS = Path(__file__).parents[1] / "results"
 METHODS = ("er", "er-even", "phaser")
 SIZES = (10, 20, 50, 230)
-MARKERS = {"er": "o", "er-even": "s", "phaser": "D"}
 BARS = (
-    ("no\nmemory", "bytes/sequential", "#767676"),
-    ("er, raw frames,\nno warm-up", "bytes/peers", "#c77700"),
-    ("er", "curve/er-b230", "#c77700"),
-    ("er-even", "curve/er-even-b230", "#2f8fcb"),
-    ("phaser", "curve/phaser-b230", "#00548c"),
-    ("all tasks at once\n(joint)", "bytes/joint", "#767676"),
+    ("no\nmemory", "sequential", "bytes/sequential"),
+    ("er, raw frames,\nno warm-up", "er", "bytes/peers"),
+    ("er", "er", "curve/er-b230"),
+    ("er-even", "er-even", "curve/er-even-b230"),
+    ("phaser", "phaser", "curve/phaser-b230"),
+    ("all tasks at once\n(joint)", "joint", "bytes/joint"),
 )
 
 
@@ -58,9 +58,10 @@ def _measured(folder: Path) -> tuple[float, tuple[float, float]]:
 
 
 def _bars(axis: Any, results: Path) -> None:
-    for place, (_, folder, colour) in enumerate(BARS):
+    styles = looks(method for _, method, _ in BARS)
+    for place, (_, method, folder) in enumerate(BARS):
         mean, (below, above) = _measured(results / folder)
-        axis.bar(place, mean, color=colour, width=0.7, alpha=0.85)
+        axis.bar(place, mean, color=styles[method].colour, width=0.7, alpha=0.85)
         axis.errorbar(place, mean, yerr=[[below], [above]], color="black", capsize=3)
         axis.text(place, 2, f"{mean:.0f}", ha="center", va="bottom", color="white", weight="bold")
     axis.set_xticks(range(len(BARS)), [label for label, *_ in BARS], fontsize=8)
@@ -81,7 +82,7 @@ def _curves(axis: Any, results: Path) -> None:
             yerr=list(zip(*[ends for _, ends in points], strict=True)),
             label=method,
             color=styles[method].colour,
-            marker=MARKERS[method],
+            marker=MARKERS[styles[method].shape],
             capsize=2,
         )
     for label, folder in (("joint", "bytes/joint"), ("no memory", "bytes/sequential")):

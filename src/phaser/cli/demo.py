@@ -24,7 +24,7 @@ METHOD_NAMES = ("sequential", "phaser")
 """One stream shows that a memory repairs forgetting; it cannot tell ways of choosing frames apart,
 so there are two methods and no third."""
 FRAMES = 100
-"""Of each task: as they are stored, the bytes of nine raw frames."""
+"""Frames kept per task; stored as AVIF they take the bytes of eight raw ones."""
 FIRST_WORDS = "Looking at what is there already."
 
 

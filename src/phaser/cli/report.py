@@ -92,7 +92,7 @@ def _parser() -> Parser:
 
 
 def _add_other_outputs(parser: Parser) -> None:
-    """What is printed or written instead of a page, and how."""
+    """Flags that print or write something else than the page."""
     parser.add_argument(
         "--export",
         type=Path,

@@ -166,7 +166,7 @@ def _common(
 
 
 def _success(run: RunResult) -> float:
-    return _mean([run.matrix.final(task).rate for task in run.tasks])
+    return run.metrics.average_success_rate if run.metrics else float("nan")
 
 
 def _final_loss(run: RunResult) -> float:
