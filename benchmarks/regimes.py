@@ -19,8 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from phaser.evaluation.student import mean_interval
-from phaser.report.arms import Arm
-from phaser.report.runs import RunResult
+from phaser.memory.budget import Budget
+from phaser.report.by_budget import runs_by_budget
+from phaser.report.runs import RunResult, finished_folders
 
 Measure = Callable[[RunResult], float]
 
@@ -75,9 +76,12 @@ KINDS: dict[str, Measure] = {
 
 
 def splits(folder: Path, methods: Sequence[str], sizes: Sequence[int]) -> Iterator[Split]:
-    """Every kind, the first method against the second."""
+    """Every kind, the first method against the second; FOLDER@A-B: of streams A to B alone."""
+    runs = runs_by_budget(finished_folders([folder]))
     arms = {
-        (method, size): {run.seed: run for run in Arm.read(folder / f"{method}-b{size}").runs}
+        (method, size): {
+            run.seed: run for run in runs[Budget.per_task(size)] if run.method == method
+        }
         for method in methods
         for size in sizes
     }

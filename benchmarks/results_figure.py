@@ -69,7 +69,8 @@ def _bars(axis: Any, results: Path) -> None:
     axis.text(3, 97, "our store, the same bytes", ha="center", va="top", fontsize=8)
     axis.set_ylabel("solved after the last task, %")
     axis.set_ylim(0, 100)
-    axis.set_title("1.1 MB per task", fontsize=10)
+    num_streams = len(Arm.read(results / "bytes/peers").runs)
+    axis.set_title(f"1.1 MB per task, {num_streams} streams", fontsize=10)
 
 
 def _curves(axis: Any, results: Path) -> None:
@@ -93,7 +94,8 @@ def _curves(axis: Any, results: Path) -> None:
     axis.set_xticks(SIZES, [str(size) for size in SIZES])
     axis.set_xticks([], minor=True)
     axis.set_xlabel("frames kept per task")
-    axis.set_title("by how frames are chosen and drawn", fontsize=10)
+    num_streams = len(Arm.read(results / f"curve/phaser-b{SIZES[0]}").runs)
+    axis.set_title(f"by how frames are chosen and drawn, {num_streams} streams", fontsize=10)
     axis.grid(alpha=0.3)
     axis.legend(loc="lower right", fontsize=8)
 

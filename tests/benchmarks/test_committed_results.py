@@ -8,6 +8,9 @@ from benchmarks.small_tables import finished, rows_of_differences, rows_of_metho
 from phaser.cli import main
 from phaser.evaluation.comparison import estimate_asr
 from phaser.report.arms import Arm, difference
+from phaser.report.by_budget import runs_by_budget
+from phaser.report.curve import curves
+from phaser.report.runs import finished_folders
 
 REPOSITORY = Path(__file__).parents[2]
 RESULTS = REPOSITORY / "results"
@@ -42,11 +45,11 @@ def test_the_tables_of_the_small_backbone_are_computed_from_their_rows():
         assert row in quoted
 
 
-def test_every_number_of_the_results_page_is_recomputed(monkeypatch, capsys):
+def test_every_number_of_the_pages_on_results_is_recomputed(monkeypatch, capsys):
     monkeypatch.chdir(REPOSITORY)
-    assert main.execute(["report", "--check", "docs/results.md"]) == 0
+    assert main.execute(["report", "--check", "docs/results.md", "docs/overview.md"]) == 0
     count = int(capsys.readouterr().out.split()[0])
-    assert count > 60
+    assert count > 80
 
 
 def test_the_numbers_of_the_readme_are_those_of_the_rows():
@@ -59,6 +62,11 @@ def test_the_numbers_of_the_readme_are_those_of_the_rows():
     gain = difference(arms["default"], arms["peers"])
     ends = f"[{100 * gain.interval.lower:+.1f}, {100 * gain.interval.upper:+.1f}]"
     assert f"{100 * gain.mean:+.1f} points {ends}" in quoted
+    (curve,) = curves(runs_by_budget(finished_folders([RESULTS / "curve"])))
+    leads = {(one.method, one.baseline): one.over_budgets for one in curve.contrasts}
+    lead = leads["phaser", "er"]
+    ends = f"[{100 * lead.interval.lower:+.1f}, {100 * lead.interval.upper:+.1f}]"
+    assert f"{100 * lead.mean:+.1f} {ends} over random frames" in quoted
 
 
 def test_no_committed_row_names_a_place_on_a_machine():

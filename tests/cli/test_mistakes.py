@@ -92,6 +92,10 @@ def one_line(capsys: pytest.CaptureFixture[str], words: str) -> str:
         ("methods --jsno", "did you mean --json"),
         ("report", "required: DIR"),
         ("report /nonexistent", "holds no finished run"),
+        ("report --arms a b --out page.html", "--arms takes no --out"),
+        ("report --arms a b --stop-early", "--arms takes no --stop-early"),
+        ("report --export folder a --margin 5", "--export takes no --margin"),
+        ("report --check a.md --markdown", "--check takes no --markdown"),
     ],
 )
 def test_a_mistake_is_one_line(

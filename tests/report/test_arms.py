@@ -7,8 +7,17 @@ from written_runs import write_run_folder
 
 from phaser.cli import main
 from phaser.core.errors import BadInput
+from phaser.core.files import write_json
 from phaser.memory.budget import Budget
-from phaser.report.arms import Arm, as_json, difference, loss_difference, rows, share
+from phaser.report.arms import (
+    Arm,
+    as_json,
+    difference,
+    loss_difference,
+    rows,
+    share,
+    training_ratio,
+)
 
 
 @pytest.fixture
@@ -43,7 +52,7 @@ def test_a_row_has_frames_success_and_the_difference_from_the_first_arm(study):
 
 
 def test_only_streams_that_were_asked_for_count(study):
-    assert [run.seed for run in Arm.read(study / "peers", [1]).runs] == [1]
+    assert [run.seed for run in Arm.read(study / "peers@1-1").runs] == [1]
 
 
 def test_a_folder_with_two_methods_is_no_arm(study):
@@ -73,8 +82,28 @@ def test_losses_are_compared_stream_by_stream(study):
     assert loss_difference(default, peers).mean == pytest.approx(gap)
 
 
+def test_training_time_is_a_ratio_and_transitions_are_a_share_of_it(study, monkeypatch, capsys):
+    for arm, times in (("peers", (10.0, 20.0)), ("default", (11.0, 24.0))):
+        for seed, seconds in enumerate(times):
+            timing = {"learn_cpu_s": seconds, "stream_cpu_s": seconds * 1.005}
+            write_json(study / arm / f"s{seed}" / "timing.json", timing)
+    peers, default = (Arm.read(study / name) for name in ("peers", "default"))
+    found = training_ratio(default, peers)
+    assert found.mean == pytest.approx(35 / 30)
+    assert found.interval is not None
+    assert default.transition_share == pytest.approx(0.005)
+    monkeypatch.chdir(study)
+    document = study / "page.md"
+    document.write_text(
+        "1.17 <!-- phaser: default over peers training-s -->, "
+        f"{found.interval.upper:.2f} <!-- phaser: default over peers training-s-upper -->, "
+        "0.5 <!-- phaser: default transition --> %\n"
+    )
+    assert main.execute(["report", "--check", str(document)]) == 0, capsys.readouterr().out
+
+
 def test_arms_without_a_common_stream_are_refused(study):
-    peers, default = Arm.read(study / "peers", [0]), Arm.read(study / "default", [1])
+    peers, default = Arm.read(study / "peers@0-0"), Arm.read(study / "default@1-1")
     with pytest.raises(BadInput, match="no common stream"):
         share(peers, default)
 

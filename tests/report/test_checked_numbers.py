@@ -11,6 +11,7 @@ from written_runs import write_run_folder
 
 from phaser.cli import main
 from phaser.memory.budget import Budget
+from phaser.report.updated_numbers import alike
 
 Check = Callable[..., tuple[int, str, str]]
 
@@ -81,6 +82,16 @@ def test_a_difference_without_a_budget_is_the_mean_over_budgets(check: Check) ->
     assert check(text)[:2] == (0, "2 numbers recomputed, 0 of them differ\n")
 
 
+def test_a_folder_may_be_cut_down_to_some_seeds(check: Check) -> None:
+    # phaser solves 5 of 10 rollouts of the second task in even streams, 6 in odd ones.
+    text = (
+        "55 <!-- phaser: runs/one@0-0 phaser asr -->, 57.5 <!-- phaser: runs/one@1-2 phaser asr -->"
+    )
+    assert check(f"{text}, 3 <!-- phaser: runs/two@1-3 phaser minus er seeds -->\n")[0] == 0
+    code, _, error = check("1 <!-- phaser: runs/one@7-9 er asr -->\n")
+    assert (code, "runs/one holds no finished run of seeds 7-9" in error) == (2, True)
+
+
 def test_a_method_at_several_budgets_needs_one(check: Check) -> None:
     code, _, error = check("45 <!-- phaser: runs/two er asr -->")
     assert code == 2
@@ -121,6 +132,41 @@ def test_checked_numbers_come_as_json_too(check: Check) -> None:
     (number,) = json.loads(out)["numbers"]
     assert code == 1
     assert (number["written"], number["recomputed"], number["agrees"]) == ("44", "45", False)
+
+
+def test_update_writes_what_the_runs_say_in_the_form_of_what_stood_there(check: Check) -> None:
+    text = (
+        "`er 1.0 <!-- phaser: no -->` keeps **44** % <!-- phaser: runs/one er asr -->, phaser 57.50"
+        " <!-- phaser: runs/one phaser asr -->:\r\n−3.0 <!-- phaser: runs/one phaser minus er asr "
+        "-->, p = .51 <!-- phaser: runs/one phaser minus er p -->.\n"
+    )
+    code, out, _ = check(text, "--update")
+    assert code == 0
+    assert out.endswith("4 numbers recomputed, 3 of them differ\n3 numbers written\n")
+    updated = Path("page.md").read_bytes().decode()
+    expected = text.replace("**44**", "**45**").replace("−3.0", "+12.5").replace(".51", ".03")
+    assert updated == expected
+    assert alike("+2.0", "-1.5") == "−1.5"
+    assert alike("-2.0", "-1.5") == "-1.5"
+    assert main.execute(["report", "--check", "page.md"]) == 0
+
+
+def test_what_a_report_wrote_is_not_updated(
+    check: Check, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.execute(["report", "runs/one", "--json"]) == 0
+    Path("saved.json").write_text(capsys.readouterr().out)
+    before = Path("saved.json").read_bytes()
+    assert main.execute(["report", "--check", "saved.json", "--update"]) == 2
+    assert "make it anew with phaser report" in capsys.readouterr().err
+    assert Path("saved.json").read_bytes() == before
+    beside = "44 <!-- phaser: runs/one er asr -->\n"
+    Path("beside.md").write_text(beside)
+    assert main.execute(["report", "--check", "beside.md", "saved.json", "--update"]) == 2
+    assert Path("beside.md").read_text() == beside, "nothing is written if anything is refused"
+    capsys.readouterr()
+    assert main.execute(["report", "runs/one", "--update"]) == 2
+    assert "--update goes with --check" in capsys.readouterr().err
 
 
 def test_documents_and_folders_are_not_mixed(

@@ -148,7 +148,10 @@ def test_the_curve_is_printed_as_text_markdown_and_json(
     words = ["report", str(tmp_path), "--out", str(tmp_path / "report.html")]
     assert main.execute(words) == 0
     shown = capsys.readouterr().out
-    assert re.search(r"phaser +er +mean of 5, 20 +\+10\.0 \[.*a difference is shown", shown)
+    assert max(len(line) for line in shown.splitlines() if "/" not in line) <= 80
+    assert "phaser minus er, points, 6 seeds; mean of 5, 20 frames per task" in shown
+    assert re.search(r"^mean +\+10\.0 +\[", shown, re.MULTILINE)
+    assert "\nmean: a difference is shown\n" in shown
     assert main.execute([*words, "--markdown"]) == 0
     assert "| phaser | er | mean of 5, 20 | +10.0 [" in capsys.readouterr().out
     assert main.execute([*words, "--json"]) == 0

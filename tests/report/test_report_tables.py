@@ -25,6 +25,19 @@ def test_the_terminal_table_is_aligned_and_complete(
     assert settled.count("not settled: ") == 2
 
 
+def test_a_terminal_shows_two_baselines_once_and_verdicts_together(
+    write_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    methods = ("er", "er-even", "phaser")
+    folders = [write_run(method, seed) for method in methods for seed in range(2)]
+    _, differences, settled = as_text(write_report(folders, tmp_path / "page.html")).split("\n\n")
+    pairs = [tuple(line.split()[:2]) for line in differences.splitlines()[2:]]
+    assert pairs == [("er-even", "er"), ("phaser", "er"), ("phaser", "er-even")]
+    assert max(map(len, f"{differences}\n{settled}".splitlines())) <= 80
+    told = " ".join(settled.split())
+    assert all(f"{one} minus {other}" in told for one, other in pairs)
+
+
 def test_markdown_rows_have_as_many_cells_as_the_heading(
     write_run: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from phaser.core.errors import BadInput
@@ -37,6 +38,11 @@ def early_of(pages: Pages) -> dict[str, Any]:
         for (method, other), one in found.items()
     ]
     return {"stop_early": values, "lines": lines(found)}
+
+
+def for_terminal(lines: Sequence[str]) -> str:
+    """The lines in 80 columns, below an empty one."""
+    return "\n" + "\n".join(fill(line, 80, subsequent_indent="  ") for line in lines)
 
 
 def judged_by(pages: Pages) -> dict[Pair, Sequential]:

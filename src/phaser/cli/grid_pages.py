@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from phaser.cli.early import early_of
+from phaser.cli.early import early_of, for_terminal
 from phaser.cli.output import pages_json, print_json, show, write_pages
 from phaser.experiments.axes import in_a_name
 from phaser.experiments.grid import CellsFailed
@@ -37,7 +37,7 @@ def write_and_show(
                 print(f"\n{label.replace(',', ', ')}:")
             show(pages, as_json=False)
             if stop_early:
-                print("\n" + "\n".join(early_of(pages)["lines"]))
+                print(for_terminal(early_of(pages)["lines"]))
     if not as_json:
         return
     if [label for label, _ in shown] == [""]:

@@ -83,13 +83,13 @@ def show(pages: Pages, *, as_json: bool, **more: Any) -> None:
     if as_json:
         print_json({**more, **pages_json(pages)})
         return
-    from phaser.report import curve_tables
+    from phaser.report import curve_text
     from phaser.report.tables import as_text
 
     for page, summary in pages.reports:
         print(f"\n{as_text(summary)}\n\n{fill(summary.answer, 80)}\n\nreport: {page.resolve()}")
     for curve in pages.curves:
-        print(f"\n{curve_tables.as_text(curve)}")
+        print(f"\n{curve_text.as_text(curve)}")
     if pages.overview is not None:
         print(f"\nreport over budgets: {pages.overview.resolve()}")
     sys.stdout.flush()

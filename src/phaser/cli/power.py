@@ -30,7 +30,11 @@ many streams and rollouts per task would find a gap with 80 % power at a two-sid
 def execute(arguments: Sequence[str]) -> int:
     parser = Parser("power", DESCRIPTION)
     parser.add_argument(
-        "folders", nargs="+", type=Path, metavar="RUNS", help="folders of runs, or of grids"
+        "folders",
+        nargs="+",
+        type=Path,
+        metavar="RUNS",
+        help="folders of runs, or of grids; RUNS@0-5: those of seeds 0 to 5",
     )
     parser.add_argument(
         "--gap", type=points_given, default=3.0, metavar="POINTS", help="to find (default: 3)"

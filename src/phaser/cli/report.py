@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from textwrap import fill
 
 from phaser.cli.arguments import Parser, add_budget_tolerance, points_given
-from phaser.cli.early import early_of
+from phaser.cli.early import early_of, for_terminal
 from phaser.cli.output import print_json, show, write_pages
 from phaser.cli.text_table import columns, counted
 from phaser.core.files import require_writable
@@ -16,14 +16,20 @@ from phaser.core.files import require_writable
 DIFFERS = 1
 """The exit code where a document says something else than its runs."""
 
+INSTEAD = {"check": {"json", "update"}, "arms": {"json", "markdown"}, "export": {"json"}}
+"""Flags that replace the page, each with the flags that still count beside it."""
+
 
 def execute(arguments: Sequence[str]) -> int:
     parser = _parser()
     chosen = parser.parse(arguments)
+    _refuse_ignored(parser, vars(chosen))
     if chosen.check:
         if chosen.folders:
             parser.error("--check takes documents, which name their runs themselves; leave out DIR")
-        return _check(chosen.check, as_json=chosen.json)
+        return _check(chosen.check, as_json=chosen.json, update=chosen.update)
+    if chosen.update:
+        parser.error("--update goes with --check FILE")
     if not chosen.folders:
         parser.error("the following arguments are required: DIR")
     if chosen.arms:
@@ -52,14 +58,18 @@ def execute(arguments: Sequence[str]) -> int:
     else:
         show(pages, as_json=chosen.json, **early)
     if early and not chosen.json:
-        print("\n" + "\n".join(early["lines"]))
+        print(for_terminal(early["lines"]))
     return 0
 
 
 def _parser() -> Parser:
     parser = Parser("report", "Compare finished runs: a table with intervals and one HTML page.")
     parser.add_argument(
-        "folders", nargs="*", type=Path, metavar="DIR", help="folders of runs, or of grids"
+        "folders",
+        nargs="*",
+        type=Path,
+        metavar="DIR",
+        help="folders of runs, or of grids; DIR@0-5: those of seeds 0 to 5",
     )
     parser.add_argument(
         "--out", type=Path, default=Path("report.html"), help="the page (default: report.html)"
@@ -116,6 +126,21 @@ def _add_other_outputs(parser: Parser) -> None:
         help="instead: recompute every number of pages (.html) and of saved --json (.json), and of "
         "documents (.md) that name their runs in comments; exit code 1 where one differs",
     )
+    parser.add_argument(
+        "--update",
+        action="store_true",
+        help="with --check: write the recomputed numbers into the documents (.md)",
+    )
+
+
+def _refuse_ignored(parser: Parser, chosen: Mapping[str, object]) -> None:
+    """A flag that would be ignored beside --check, --arms or --export is a mistake."""
+    given = [name for name, value in chosen.items() if value != parser.get_default(name)]
+    for instead in (name for name in INSTEAD if name in given):
+        for name in given:
+            if name not in {instead, "folders", *INSTEAD[instead]}:
+                flag = name.replace("_", "-")
+                parser.error(f"--{instead} takes no --{flag}; leave one of the two out")
 
 
 def _export(folders: Sequence[Path], out: Path, *, as_json: bool) -> int:
@@ -143,11 +168,13 @@ def _arms(folders: Sequence[Path], *, as_json: bool, markdown: bool) -> int:
     return 0
 
 
-def _check(documents: Sequence[Path], *, as_json: bool) -> int:
+def _check(documents: Sequence[Path], *, as_json: bool, update: bool) -> int:
+    from phaser.report import updated_numbers
     from phaser.report.checked_numbers import Checker
 
     checker = Checker()
-    numbers = [number for document in documents for number in checker.check(document)]
+    found = {document: checker.check(document) for document in documents}
+    numbers = [number for checked in found.values() for number in checked]
     wrong = [number for number in numbers if not number.agrees]
     if as_json:
         print_json({"numbers": [asdict(one) | {"agrees": one.agrees} for one in numbers]})
@@ -157,4 +184,9 @@ def _check(documents: Sequence[Path], *, as_json: bool) -> int:
                 f"{one.file}:{one.line}: {one.written}, recomputed {one.recomputed}: {one.comment}"
             )
         print(f"{counted(len(numbers), 'number')} recomputed, {len(wrong)} of them differ")
-    return DIFFERS if wrong else 0
+    if not update:
+        return DIFFERS if wrong else 0
+    written = updated_numbers.update(found)
+    if not as_json:
+        print(f"{counted(written, 'number')} written")
+    return 0

@@ -35,10 +35,9 @@ class Arm:
     runs: tuple[RunResult, ...]
 
     @classmethod
-    def read(cls, folder: Path, seeds: Sequence[int] | None = None) -> Arm:
-        """All finished cells of a folder, or those of some seeds."""
+    def read(cls, folder: Path) -> Arm:
+        """All finished cells of a folder; FOLDER@A-B: of seeds A to B alone."""
         runs = tuple(read_run(cell) for cell in finished_folders([folder]))
-        runs = tuple(run for run in runs if seeds is None or run.seed in seeds)
         kinds = {(run.method, str(run.budget)) for run in runs}
         if len(kinds) != 1 or len({run.seed for run in runs}) != len(runs):
             raise BadInput(f"{folder}: cells of {sorted(kinds)}; expected one method, seeds apart")
@@ -73,7 +72,12 @@ class Arm:
     @property
     def training_s(self) -> float:
         """Processor time of the training steps of a stream."""
-        return _mean([run.timing["learn_cpu_s"] for run in self.runs])
+        return _mean([_training(run) for run in self.runs])
+
+    @property
+    def transition_share(self) -> float:
+        """Processor time between tasks (scoring, keeping), as a share of the training steps'."""
+        return _mean([run.timing["stream_cpu_s"] / _training(run) - 1 for run in self.runs])
 
 
 def rows(arms: Sequence[Arm]) -> Iterator[str]:
@@ -135,16 +139,16 @@ class Measured:
 
 
 def share(one: Arm, other: Arm) -> Measured:
-    """Success of the first arm as a share of the second's, over the streams that both have.
-
-    The interval is that of a ratio of two means, linearised at its value.
-    """
+    """Success of the first arm as a share of the second's, over the streams that both have."""
     first, second = _common(one, other, _success)
     if not second.any():
         raise BadInput(f"{other.name} solved nothing; there is no share of it")
-    ratio = float(first.mean() / second.mean())
-    around = ratio + (first - ratio * second) / second.mean()
-    return Measured(mean=ratio, interval=mean_interval(around[:, None]))
+    return _ratio(first, second)
+
+
+def training_ratio(one: Arm, other: Arm) -> Measured:
+    """Processor time of the first arm's training steps over the second's, in common streams."""
+    return _ratio(*_common(one, other, _training))
 
 
 def loss_difference(one: Arm, other: Arm) -> Measured:
@@ -152,6 +156,13 @@ def loss_difference(one: Arm, other: Arm) -> Measured:
     first, second = _common(one, other, _final_loss)
     apart = first - second
     return Measured(mean=float(apart.mean()), interval=mean_interval(apart[:, None]))
+
+
+def _ratio(first: np.ndarray, second: np.ndarray) -> Measured:
+    """A ratio of two means over streams; the interval is linearised at its value."""
+    ratio = float(first.mean() / second.mean())
+    around = ratio + (first - ratio * second) / second.mean()
+    return Measured(mean=ratio, interval=mean_interval(around[:, None]))
 
 
 def _common(
@@ -167,6 +178,10 @@ def _common(
 
 def _success(run: RunResult) -> float:
     return run.metrics.average_success_rate if run.metrics else float("nan")
+
+
+def _training(run: RunResult) -> float:
+    return run.timing["learn_cpu_s"]
 
 
 def _final_loss(run: RunResult) -> float:

@@ -5,11 +5,12 @@ A number is followed, on its line, by a comment that readers do not see:
     phaser keeps 61.5 <!-- phaser: runs/curve phaser asr at 20 --> %, that is
     +2.1 <!-- phaser: runs/curve phaser minus er asr --> points more.
 
-The comment names a folder of runs, a method or two, a quantity and, where the folder holds several
-budgets, one of them; a difference without one is the mean over budgets. Or it names arms, folders
-whose runs differ in their seed alone, and no method: `runs/ours minus runs/theirs asr`. The last
-number before the comment is compared with what a report of that folder says, rounded to as many
-decimals as the document shows. Comments inside code are not read.
+The comment names a folder of runs (runs/curve@0-5: those of seeds 0 to 5), a method or two, a
+quantity and, where the folder holds several budgets, one of them; a difference without one is the
+mean over budgets. Or it names arms, folders whose runs differ in their seed alone, and no method:
+`runs/ours minus runs/theirs asr`. The last number before the comment is compared with what a report
+of that folder says, rounded to as many decimals as the document shows. Comments inside code are not
+read.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import TypeVar
 from phaser.core.errors import BadInput, BrokenFile, UnknownName
 from phaser.evaluation.comparison import PairedDifference, estimate_asr
 from phaser.memory.budget import Budget
-from phaser.report.arms import Arm, Measured, difference, loss_difference, share
+from phaser.report.arms import Arm, Measured, difference, loss_difference, share, training_ratio
 from phaser.report.by_budget import folders_by_budget, runs_by_budget
 from phaser.report.curve import Curve, curves
 from phaser.report.page import compare
@@ -68,9 +69,11 @@ OF_ARM: Mapping[str, Quantity[Arm]] = {
     "frames": lambda arm: arm.frames_per_task,
     "kilobytes": lambda arm: arm.bytes_per_task[0] / 1000,
     "training-s": lambda arm: arm.training_s,
+    "transition": lambda arm: 100 * arm.transition_share,
     "seeds": lambda arm: len(arm.runs),
 }
-"""Rates in percent; frames and kilobytes of a task, seconds of a stream."""
+"""Rates in percent; frames and kilobytes of a task, seconds of a stream; time between tasks in
+percent of the training steps'."""
 OF_MEASURED: Mapping[str, Quantity[Measured]] = {
     "": lambda one: one.mean,
     "-lower": lambda one: one.interval.lower if one.interval else None,
@@ -88,6 +91,8 @@ class CheckedNumber:
     written: str
     recomputed: str
     """Rounded as the document rounds."""
+    start: int | None = None
+    """Where the number begins in the document; None in pages and JSON, which reports write."""
 
     @property
     def agrees(self) -> bool:
@@ -106,7 +111,7 @@ class Checker:
     def check(self, path: Path) -> list[CheckedNumber]:
         """Every number of a document that names its runs; none at all is refused."""
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_bytes().decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise BrokenFile(f"{path} cannot be read ({error}); name a text file") from error
         if path.suffix in (".html", ".json"):
@@ -114,7 +119,7 @@ class Checker:
 
             return check_json(path, text) if path.suffix == ".json" else check_page(path, text)
         found = []
-        for line, written, comment in _marked(path, text):
+        for line, start, written, comment in _marked(path, text):
             try:
                 value = self._value(comment)
             except BadInput as error:
@@ -127,6 +132,7 @@ class Checker:
                     comment=comment,
                     written=written,
                     recomputed=f"{value:.{decimals}f}",
+                    start=start,
                 )
             )
         if not found:
@@ -159,6 +165,8 @@ class Checker:
         arms, quantity = [self._arm(name) for name in words[:-1:2]], words[-1]
         if len(arms) == 1:
             return _known(OF_ARM, quantity)(arms[0])
+        if words[1] == "over" and quantity.startswith("training-s"):
+            return _measured("training-s", quantity, training_ratio(*arms))
         if words[1] == "over":
             return _measured("asr", quantity, share(*arms), times=100)
         if words[1] == "minus" and quantity.startswith("loss"):
@@ -213,18 +221,19 @@ class Checker:
         return self._summaries[folder]
 
 
-def _marked(path: Path, text: str) -> Iterator[tuple[int, str, str]]:
-    """Line, number and comment, in the order of the document."""
-    # Code keeps its lines, so that later ones keep their numbers.
-    shown = CODE.sub(lambda code: "\n" * code[0].count("\n"), text)
-    for line, words in enumerate(shown.splitlines(), start=1):
-        start = 0
-        for comment in COMMENT.finditer(words):
-            numbers = NUMBER.findall(words[start : comment.start()])
-            if not numbers:
-                raise BadInput(f"{path}:{line}: no number before 'phaser: {comment[1]}'")
-            yield line, numbers[-1], comment[1]
-            start = comment.end()
+def _marked(path: Path, text: str) -> Iterator[tuple[int, int, str, str]]:
+    """Line, place in the text, number and comment, in the order of the document."""
+    # Code becomes spaces, so that what follows keeps its line and place.
+    shown = CODE.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), text)
+    start = 0
+    for comment in COMMENT.finditer(shown):
+        line = shown.count("\n", 0, comment.start()) + 1
+        start = max(start, shown.rfind("\n", 0, comment.start()) + 1)
+        numbers = list(NUMBER.finditer(shown, start, comment.start()))
+        if not numbers:
+            raise BadInput(f"{path}:{line}: no number before 'phaser: {comment[1]}'")
+        yield line, numbers[-1].start(), numbers[-1][0], comment[1]
+        start = comment.end()
 
 
 def _measured(name: str, quantity: str, found: Measured, *, times: float = 1) -> float | None:

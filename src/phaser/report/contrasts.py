@@ -79,3 +79,13 @@ def baselines(rows: Sequence[Mapping[str, PairedDifference]]) -> list[str]:
     found = dict.fromkeys(name for row in rows for name in row)
     usual = [name for name in BASELINES if name in found]
     return [*usual, *(name for name in found if name not in usual)]
+
+
+def once(found: Mapping[Pair, Found]) -> dict[Pair, Found]:
+    """Every comparison once: of two baselines, only the later minus the earlier."""
+    mirrored = {
+        (earlier, later)
+        for later, earlier in found
+        if later in BASELINES and earlier in BASELINES[: BASELINES.index(later)]
+    }
+    return {pair: one for pair, one in found.items() if pair not in mirrored}

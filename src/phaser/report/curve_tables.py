@@ -5,7 +5,7 @@ from __future__ import annotations
 from phaser.evaluation.comparison import Estimate, PairedDifference
 from phaser.report.curve import Curve
 from phaser.report.settled import smallest_gap, verdict
-from phaser.report.tables import aligned, difference_cell, markdown
+from phaser.report.tables import difference_cell, markdown
 
 Rows = list[tuple[str, ...]]
 
@@ -45,21 +45,11 @@ def remarks(curve: Curve) -> list[str]:
     ]
 
 
-def as_text(curve: Curve) -> str:
-    """All tables for a terminal, and the sentence."""
-    parts = [aligned(rows) for rows in _tables(curve)]
-    return "\n\n".join([*parts, *remarks(curve), curve.sentence])
-
-
 def as_markdown(curve: Curve) -> str:
     """All tables in markdown, and the sentence."""
-    parts = [markdown(rows) for rows in _tables(curve)]
+    tables = [success_rows(curve), *([contrast_rows(curve)] if curve.contrasts else [])]
+    parts = [markdown(rows) for rows in tables]
     return "\n\n".join([*parts, *remarks(curve), curve.sentence]) + "\n"
-
-
-def _tables(curve: Curve) -> list[Rows]:
-    found = [success_rows(curve)]
-    return [*found, contrast_rows(curve)] if curve.contrasts else found
 
 
 def _cells(found: PairedDifference, *, corrected: bool = False) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -38,6 +39,10 @@ METHOD_ORDER = (
     "phaser",
 )
 """Baselines first, the proposal last; methods not named here follow, joint closes."""
+
+
+SEEDS = re.compile(r"(?P<folder>.+)@(?P<seeds>(?P<first>\d{1,9})-(?P<last>\d{1,9}))")
+"""A folder, and which seeds of it are meant."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,14 +88,28 @@ class RunResult:
 
 
 def finished_folders(places: Sequence[Path]) -> list[Path]:
-    """Cell folders that are finished, at or below each place."""
+    """Cell folders that are finished, at or below each place; FOLDER@A-B: of seeds A to B alone."""
     found: list[Path] = []
     for place in places:
-        here = sorted(done.parent for done in place.rglob("done.json"))
+        part = SEEDS.fullmatch(place.name) if not place.exists() else None
+        folder = place.with_name(part["folder"]) if part else place
+        here = sorted(done.parent for done in folder.rglob("done.json"))
         if not here:
-            raise BadInput(f"{place} holds no finished run; expected a folder with done.json in it")
+            raise BadInput(
+                f"{folder} holds no finished run; expected a folder with done.json in it"
+            )
+        if part:
+            seeds = range(int(part["first"]), int(part["last"]) + 1)
+            here = [cell for cell in here if _seed_of(cell) in seeds]
+            if not here:
+                raise BadInput(f"{folder} holds no finished run of seeds {part['seeds']}")
         found += here
     return list(dict.fromkeys(found))
+
+
+def _seed_of(cell: Path) -> int:
+    where = cell / "run.json"
+    return whole(read_object(where), "seed", where)
 
 
 def read_runs(folders: Sequence[Path]) -> tuple[RunResult, ...]:

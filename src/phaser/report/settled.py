@@ -7,6 +7,8 @@ whether the methods are shown to be equal, and the smallest gap that the same de
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from phaser.evaluation.comparison import PairedDifference
@@ -80,3 +82,14 @@ def verdict(found: PairedDifference, *, corrected: bool = False) -> str:
     if equal:
         return f"not settled: shown to be neither different nor {within}"
     return "not settled: no difference is shown"
+
+
+def by_verdict(verdicts: Mapping[str, str]) -> str:
+    """Comparisons with the same verdict share a line; lines are wrapped at 80 columns."""
+    names: dict[str, list[str]] = {}
+    for name, said in verdicts.items():
+        names.setdefault(said, []).append(name)
+    return "\n".join(
+        fill(f"{', '.join(found)}: {said}", 80, subsequent_indent="  ", break_long_words=False)
+        for said, found in names.items()
+    )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from phaser.evaluation.comparison import PairedDifference
 from phaser.report import loss_tables, overhead, phase_table, settled
-from phaser.report.contrasts import baselines
+from phaser.report.contrasts import Pair, baselines, once
 from phaser.report.summary import MethodRow, Summary
 from phaser.report.wording import bracket, counted, loss_bracket, p_text, points, signed_loss
 
@@ -33,7 +33,8 @@ FIRST_HEADINGS = (
 MORE_HEADINGS = ("method", "BWT", "forgetting", "FWT", "LIBERO NBT", "LIBERO AUC")
 SHORT_HEADINGS = ("method", "ASR %", "95 % interval", "NBT", "plasticity", "seeds", "episodes")
 """The columns that fit 80 characters; all are in the page, in markdown and in JSON."""
-COMPARED_HEADINGS = ("method", "minus", "difference", "95 % interval", "p", "Holm", "smallest gap")
+NARROW_HEADINGS = ("difference", "95 % interval", "p", "Holm", "smallest gap")
+COMPARED_HEADINGS = ("method", "minus", *NARROW_HEADINGS)
 
 
 def main_headings(summary: Summary) -> tuple[str, ...]:
@@ -93,18 +94,22 @@ def loss_difference_cell(found: PairedDifference | None) -> str:
 def as_text(summary: Summary) -> str:
     """Results, differences and what they settle, aligned for a terminal of 80 columns."""
     parts = [aligned(_short(summary))]
-    if compared := compared_rows(summary):
-        parts.append(aligned([COMPARED_HEADINGS, *compared]))
-        parts.append(
-            "\n".join(
-                f"{row.method} minus {name}: {settled.verdict(found)}"
-                for row in summary.rows
-                for name, found in row.differences.items()
-            )
-        )
+    if pairs := _pairs(summary):
+        losses = bool(summary.losses)
+        rows = [(*names, *narrow_cells(found, losses=losses)) for names, found in pairs.items()]
+        parts.append(aligned([COMPARED_HEADINGS, *rows]))
+        verdicts = {" minus ".join(names): settled.verdict(found) for names, found in pairs.items()}
+        parts.append(settled.by_verdict(verdicts))
     if remark := loss_tables.remark(summary.unmeasured):
         parts.append(remark)
     return "\n\n".join(parts)
+
+
+def _pairs(summary: Summary) -> dict[Pair, PairedDifference]:
+    found = {
+        (row.method, name): one for row in summary.rows for name, one in row.differences.items()
+    }
+    return once(found)
 
 
 def _short(summary: Summary) -> list[tuple[str, ...]]:
@@ -120,19 +125,22 @@ def chosen(summary: Summary, columns: Sequence[str]) -> list[tuple[str, ...]]:
 
 def compared_rows(summary: Summary) -> list[tuple[str, ...]]:
     """One row per method and baseline, in narrow columns."""
-    signed, within = (signed_loss, loss_bracket) if summary.losses else (points, bracket)
     return [
-        (
-            row.method,
-            name,
-            signed(found.mean),
-            within(found.interval) or "–",
-            *("–" if p is None else f"{p:.3g}" for p in (found.p_value, found.p_corrected)),
-            settled.smallest_gap(found),
-        )
+        (row.method, name, *narrow_cells(found, losses=bool(summary.losses)))
         for row in summary.rows
         for name, found in row.differences.items()
     ]
+
+
+def narrow_cells(found: PairedDifference, *, losses: bool = False) -> tuple[str, ...]:
+    """A difference in narrow columns: itself, its interval, two p values, the smallest gap."""
+    signed, within = (signed_loss, loss_bracket) if losses else (points, bracket)
+    return (
+        signed(found.mean),
+        within(found.interval) or "–",
+        *("–" if p is None else f"{p:.3g}" for p in (found.p_value, found.p_corrected)),
+        settled.smallest_gap(found),
+    )
 
 
 def as_markdown(summary: Summary) -> str:
