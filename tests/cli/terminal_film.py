@@ -44,6 +44,11 @@ class Film:
         self._times.append(time.monotonic())
         self.frames.append(tuple(line.rstrip() for line in self._screen.display))
 
+    def being_read(self) -> Frame | None:
+        """The last screen, once it has stood long enough to be read."""
+        stands_s = time.monotonic() - self._times[-1]
+        return self.frames[-1] if stands_s >= SEEN_S else None
+
     def seen(self) -> Iterator[Frame]:
         """The screens that stood long enough to be read."""
         for frame, begun, ended in zip(self.frames, self._times, self._times[1:], strict=False):
@@ -74,7 +79,7 @@ def filmed(
     longest_s: float,
     interrupt: Callable[[Frame], bool] = lambda frame: False,
 ) -> Film:
-    """Run `phaser WORDS` in a terminal; Ctrl-C is typed once a screen asks for it.
+    """Run `phaser WORDS` in a terminal; Ctrl-C is typed once a screen that can be read asks for it.
 
     A command that takes longer than it may is killed and has no exit code.
     """
@@ -95,7 +100,11 @@ def filmed(
     typed = False
     try:
         while time.monotonic() < end:
-            if not select.select([ours], [], [], 1.0)[0]:
+            if not select.select([ours], [], [], SEEN_S)[0]:
+                read = found.being_read()
+                if not typed and read is not None and interrupt(read):
+                    os.write(ours, CTRL_C)
+                    typed = True
                 continue
             try:
                 chunk = os.read(ours, 4096)
@@ -104,9 +113,6 @@ def filmed(
             if not chunk:
                 break
             found.feed(chunk)
-            if not typed and interrupt(found.frames[-1]):
-                os.write(ours, CTRL_C)
-                typed = True
         with suppress(subprocess.TimeoutExpired):
             found.exit_code = process.wait(max(1.0, end - time.monotonic()))
     finally:
