@@ -120,6 +120,11 @@ def metaworld(tmp_path_factory):
     return MetaWorld(task_list=("reach",), recording=recording, cache=cache)
 
 
+def replaced(kind, suite):
+    """The same suite, of another class; its recordings are those that are there."""
+    return kind(task_list=suite.task_list, recording=suite.recording, cache=suite.cache)
+
+
 def test_metaworld_conforms(metaworld):
     check_suite(metaworld)
 
@@ -134,7 +139,7 @@ class Shown(MetaWorld):
 
 
 def test_a_suite_of_demonstrations_alone_conforms(metaworld):
-    check_suite(Shown(task_list=metaworld.task_list, cache=metaworld.cache))
+    check_suite(replaced(Shown, metaworld))
 
 
 class Wrapped(MetaWorld):
@@ -167,4 +172,4 @@ class Wrapped(MetaWorld):
 def test_a_broken_suite_is_found_out(metaworld, fault, message):
     faulty = type("Wrapped", (Wrapped,), {"fault": fault})
     with pytest.raises(NotConforming, match=message):
-        check_suite(faulty(task_list=metaworld.task_list, cache=metaworld.cache))
+        check_suite(replaced(faulty, metaworld))
