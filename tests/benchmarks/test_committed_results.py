@@ -73,6 +73,10 @@ def test_the_numbers_of_the_readme_are_those_of_the_rows():
     gain = difference(arms["default"], arms["peers"])
     ends = f"[{100 * gain.interval.lower:+.1f}, {100 * gain.interval.upper:+.1f}]"
     assert f"{100 * gain.mean:+.1f} points {ends}" in quoted
+    libero = [Arm.read(RESULTS / "libero" / name) for name in ("default", "peers")]
+    gain = difference(libero[0], libero[1])
+    ends = f"[{100 * gain.interval.lower:+.1f}, {100 * gain.interval.upper:+.1f}]"
+    assert f"it is {100 * gain.mean:+.1f} {ends}" in quoted
     (curve,) = curves(runs_by_budget(finished_folders([RESULTS / "curve"])))
     leads = {(one.method, one.baseline): one.over_budgets for one in curve.contrasts}
     lead = leads["phaser", "er"]
