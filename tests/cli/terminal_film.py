@@ -44,11 +44,6 @@ class Film:
         self._times.append(time.monotonic())
         self.frames.append(tuple(line.rstrip() for line in self._screen.display))
 
-    def being_read(self) -> Frame | None:
-        """The last screen, once it has stood long enough to be read."""
-        stands_s = time.monotonic() - self._times[-1]
-        return self.frames[-1] if stands_s >= SEEN_S else None
-
     def seen(self) -> Iterator[Frame]:
         """The screens that stood long enough to be read."""
         for frame, begun, ended in zip(self.frames, self._times, self._times[1:], strict=False):
@@ -101,8 +96,8 @@ def filmed(
     try:
         while time.monotonic() < end:
             if not select.select([ours], [], [], SEEN_S)[0]:
-                read = found.being_read()
-                if not typed and read is not None and interrupt(read):
+                # Nothing came for so long: the last screen can be read.
+                if not typed and interrupt(found.frames[-1]):
                     os.write(ours, CTRL_C)
                     typed = True
                 continue
