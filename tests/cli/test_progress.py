@@ -10,6 +10,7 @@ import pytest
 from phaser.cli import progress
 from phaser.cli.cell_progress import work_of
 from phaser.cli.progress import Watch, labels
+from phaser.cli.recording_progress import RecordingProgress
 from phaser.cli.task_lines import task_line
 from phaser.cli.time_left import Countdown, Pace, on_workers
 from phaser.experiments.axes import Axes
@@ -139,6 +140,26 @@ def test_a_pipe_gets_a_line_per_task_and_never_waits_long(monkeypatch) -> None:
     assert any("recordings: 1 of 2 tasks · recording assembly 30 %" in line for line in lines)
     assert any(line.startswith("in all ") and line.endswith(" left") for line in lines)
     assert max(map(len, lines)) < 80
+
+
+def test_long_names_of_tasks_give_way_in_the_middle() -> None:
+    task = "LIVING_ROOM_SCENE2_put_both_the_alphabet_soup_and_the_tomato_sauce_in_the_basket"
+    progress = RecordingProgress()
+    progress.expect([task, "hammer"], 35)
+    progress.follow(task, "recording", 0.2, Pace())
+    (line,) = progress.one_line()
+    assert line == "recordings: 0 of 2 tasks · recording LIVING_ROOM_…mato_sauce_in_the_basket 20 %"
+    _, shown = progress.lines(79, signs="#-")
+    assert shown.startswith("            recording LIVING_")
+    assert shown.endswith("_the_tomato_sauce_in_the_basket 20 %")
+    assert max(len(line), len(shown)) <= 79
+
+
+def test_recording_alone_begins_with_the_time_that_all_of_it_takes(clock) -> None:
+    watch = Watch([], stream=io.StringIO(), num_workers=2)
+    watch.expect_recordings(["hammer", "assembly"], 30)
+    clock[0] += 1
+    assert 20 < watch.time_left() < 60
 
 
 def test_shares_of_physics_and_rendering_are_for_those_who_ask() -> None:

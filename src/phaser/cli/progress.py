@@ -136,6 +136,8 @@ class Watch:
         rest = [self._pace.seconds_for(one.left) for one in self._cells.values()]
         recordings = self._pace.seconds_for(self._recordings.left) / self._num_workers
         guess = on_workers([one for one in rest if one], self._num_workers) + recordings
+        if not guess:
+            return 0.0  # nothing is expected yet: a countdown from here would take minutes to climb
         now = time.monotonic()
         if not self.share:
             # A start that is slower than planned says that the rest will be.

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from phaser.cli.cell_progress import BAR, fitting, joined
-from phaser.cli.text_table import counted, printable
+from phaser.cli.text_table import counted, printable, shortened
 from phaser.cli.time_left import Pace, Work
 
 USUAL_DEMOS = 30
@@ -82,8 +82,8 @@ class RecordingProgress:
             f"recordings  {bar} {done} of {counted(count, 'task')} recorded and encoded",
             f"recordings: {done} of {counted(count, 'task')}",
         )
-        if now := self._now():
-            indent = " " * len("recordings  ")
+        indent = " " * len("recordings  ")
+        if now := self._now(width - len(indent)):
             yield indent + joined(width - len(indent), now, between=", ")
 
     def one_line(self) -> list[str]:
@@ -92,11 +92,13 @@ class RecordingProgress:
             return []
         done, count = self.counts
         line = f"recordings: {done} of {counted(count, 'task')}"
-        return [joined(79, [line, *self._now()])]
+        return [joined(79, [line, *self._now(79 - len(f"{line} · "))])]
 
-    def _now(self) -> list[str]:
-        """What is being done with which task."""
-        return [
-            f"{doing} {printable(task)} {100 * self.shares[task]:.0f} %"
-            for task, doing in [*self.doing.items()]
-        ]
+    def _now(self, width: int) -> list[str]:
+        """What is being done with which task, each in that many columns at most."""
+        found = []
+        for task, doing in [*self.doing.items()]:
+            share = f"{100 * self.shares[task]:.0f} %"
+            name = shortened(printable(task), width - len(f"{doing}  {share}"))
+            found.append(f"{doing} {name} {share}")
+        return found

@@ -35,6 +35,14 @@ def printable(text: str) -> str:
     return "".join(one if one.isprintable() else "?" for one in text)
 
 
+def shortened(text: str, width: int) -> str:
+    """A name in so many columns: its middle gives way, since names differ at either end."""
+    if len(text) <= width:
+        return text
+    tail = max(0, width - 1) * 2 // 3
+    return text[: max(0, width - 1 - tail)] + "…" + text[len(text) - tail :]
+
+
 def counted(number: int, noun: str) -> str:
     """`1 task`, `2 tasks`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
