@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -21,9 +21,8 @@ import numpy as np
 from phaser.evaluation.student import mean_interval
 from phaser.memory.budget import Budget
 from phaser.report.by_budget import runs_by_budget
-from phaser.report.runs import RunResult, finished_folders
-
-Measure = Callable[[RunResult], float]
+from phaser.report.runs import finished_folders
+from phaser.report.splits import SPLITS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,39 +38,13 @@ class Split:
     streams: int
 
 
-def has_short_phase(run: RunResult, task: str) -> bool:
-    return any(phase.is_short for phase in run.phases if phase.task == task)
-
-
-def is_early(run: RunResult, task: str) -> bool:
-    return run.tasks.index(task) < len(run.tasks) // 2
-
-
-def success(which: Callable[[RunResult, str], bool], wanted: bool) -> Measure:
-    """Percent solved of the tasks of one kind."""
-
-    def of(run: RunResult) -> float:
-        rates = [run.matrix.final(task).rate for task in run.tasks if which(run, task) == wanted]
-        return 100 * float(np.mean(rates)) if rates else float("nan")
-
-    return of
-
-
-def loss(short: bool) -> Measure:
-    def of(run: RunResult) -> float:
-        found = [phase.final_loss for phase in run.phases if phase.is_short == short]
-        return float(np.mean(found)) if found else float("nan")
-
-    return of
-
-
-KINDS: dict[str, Measure] = {
-    "solved %, tasks with a brief phase": success(has_short_phase, True),
-    "solved %, tasks without": success(has_short_phase, False),
-    "solved %, first half of the stream": success(is_early, True),
-    "solved %, second half": success(is_early, False),
-    "loss, brief phases": loss(True),
-    "loss, other phases": loss(False),
+KINDS = {
+    "solved %, tasks with a brief phase": "solved-with-brief",
+    "solved %, tasks without": "solved-without-brief",
+    "solved %, first half of the stream": "solved-early",
+    "solved %, second half": "solved-late",
+    "loss, brief phases": "loss-brief",
+    "loss, other phases": "loss-other",
 }
 
 
@@ -86,7 +59,8 @@ def splits(folder: Path, methods: Sequence[str], sizes: Sequence[int]) -> Iterat
         for size in sizes
     }
     seeds = sorted(set.intersection(*(set(runs) for runs in arms.values())))
-    for kind, measure in KINDS.items():
+    for kind, name in KINDS.items():
+        measure = SPLITS[name]
         values = np.array(
             [
                 [np.mean([measure(arms[method, size][seed]) for size in sizes]) for seed in seeds]

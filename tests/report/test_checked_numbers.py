@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -90,6 +91,33 @@ def test_a_folder_may_be_cut_down_to_some_seeds(check: Check) -> None:
     assert check(f"{text}, 3 <!-- phaser: runs/two@1-3 phaser minus er seeds -->\n")[0] == 0
     code, _, error = check("1 <!-- phaser: runs/one@7-9 er asr -->\n")
     assert (code, "runs/one holds no finished run of seeds 7-9" in error) == (2, True)
+
+
+def test_a_difference_at_one_of_several_budgets_is_corrected_for_their_number(check: Check) -> None:
+    # Both sizes have p = .03125, so Holm doubles it.
+    text = (
+        "p = .031 <!-- phaser: runs/two phaser minus er p at 5 -->, corrected .0625 "
+        "<!-- phaser: runs/two phaser minus er holm at 5 -->, ±2.9 "
+        "<!-- phaser: runs/two phaser minus er asr-half -->\n"
+    )
+    assert check(text)[:2] == (0, "3 numbers recomputed, 0 of them differ\n")
+
+
+def test_a_lead_of_an_arm_is_split_by_tasks_and_phases(place: Path, check: Check) -> None:
+    for seed in range(6):
+        for method in ("er", "phaser"):
+            run = place / "runs" / "one" / f"{method}-b20-s{seed}"
+            shutil.copytree(run, place / "arms" / method / f"s{seed}")
+    pair = "arms/phaser minus arms/er"
+    text = (
+        f"first half +20.0 <!-- phaser: {pair} solved-early --> "
+        f"and second half +5.0 "
+        f"<!-- phaser: {pair} solved-late --> [−0.7 <!-- phaser: {pair} solved-late-lower -->\n"
+    )
+    assert check(text)[:2] == (0, "3 numbers recomputed, 0 of them differ\n")
+    code, _, error = check(f"0 <!-- phaser: {pair} solved-without-brief -->\n")
+    assert code == 2
+    assert "no common stream of phaser and er has such a task or phase" in error
 
 
 def test_a_method_at_several_budgets_needs_one(check: Check) -> None:

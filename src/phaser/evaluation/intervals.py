@@ -30,6 +30,10 @@ class Interval:
     lower: float
     upper: float
 
+    @property
+    def half_width(self) -> float:
+        return (self.upper - self.lower) / 2
+
     def __contains__(self, value: float) -> bool:
         return bool(self.lower <= value <= self.upper)
 

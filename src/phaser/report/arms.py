@@ -7,7 +7,7 @@ such as what the same bytes buy. `phaser report --arms` prints it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from phaser.evaluation.comparison import (
 from phaser.evaluation.intervals import Interval
 from phaser.evaluation.student import mean_interval
 from phaser.report.runs import RunResult, finished_folders, read_run
+from phaser.report.splits import Measure
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -73,6 +74,11 @@ class Arm:
     def training_s(self) -> float:
         """Processor time of the training steps of a stream."""
         return _mean([_training(run) for run in self.runs])
+
+    @property
+    def keeping_s(self) -> float:
+        """Processor time in which the frames of one task are chosen, encoded and stored."""
+        return _mean([run.timing["keep_s"] / run.timing["transitions"] for run in self.runs])
 
     @property
     def transition_share(self) -> float:
@@ -153,8 +159,16 @@ def training_ratio(one: Arm, other: Arm) -> Measured:
 
 def loss_difference(one: Arm, other: Arm) -> Measured:
     """Held-out loss after the last task, the first arm minus the second, paired by stream."""
-    first, second = _common(one, other, _final_loss)
+    return split_difference(one, other, _final_loss)
+
+
+def split_difference(one: Arm, other: Arm, measure: Measure) -> Measured:
+    """A measure of runs, the first arm minus the second, over the common streams that have it."""
+    first, second = _common(one, other, measure)
     apart = first - second
+    apart = apart[~np.isnan(apart)]
+    if not apart.size:
+        raise BadInput(f"no common stream of {one.name} and {other.name} has such a task or phase")
     return Measured(mean=float(apart.mean()), interval=mean_interval(apart[:, None]))
 
 
@@ -165,9 +179,7 @@ def _ratio(first: np.ndarray, second: np.ndarray) -> Measured:
     return Measured(mean=ratio, interval=mean_interval(around[:, None]))
 
 
-def _common(
-    one: Arm, other: Arm, value: Callable[[RunResult], float]
-) -> tuple[np.ndarray, np.ndarray]:
+def _common(one: Arm, other: Arm, value: Measure) -> tuple[np.ndarray, np.ndarray]:
     """A value of two arms over the streams that both have, in the order of their numbers."""
     first, second = ({run.seed: value(run) for run in arm.runs} for arm in (one, other))
     seeds = sorted(set(first) & set(second))

@@ -8,9 +8,9 @@ A number is followed, on its line, by a comment that readers do not see:
 The comment names a folder of runs (runs/curve@0-5: those of seeds 0 to 5), a method or two, a
 quantity and, where the folder holds several budgets, one of them; a difference without one is the
 mean over budgets. Or it names arms, folders whose runs differ in their seed alone, and no method:
-`runs/ours minus runs/theirs asr`. The last number before the comment is compared with what a report
-of that folder says, rounded to as many decimals as the document shows. Comments inside code are not
-read.
+`runs/ours minus runs/theirs asr`, where the quantity may also be a split (`report.splits`). The
+last number before the comment is compared with what a report of that folder says, rounded to as
+many decimals as the document shows. Comments inside code are not read.
 """
 
 from __future__ import annotations
@@ -24,11 +24,20 @@ from typing import TypeVar
 from phaser.core.errors import BadInput, BrokenFile, UnknownName
 from phaser.evaluation.comparison import PairedDifference, estimate_asr
 from phaser.memory.budget import Budget
-from phaser.report.arms import Arm, Measured, difference, loss_difference, share, training_ratio
+from phaser.report.arms import (
+    Arm,
+    Measured,
+    difference,
+    loss_difference,
+    share,
+    split_difference,
+    training_ratio,
+)
 from phaser.report.by_budget import folders_by_budget, runs_by_budget
 from phaser.report.curve import Curve, curves
 from phaser.report.page import compare
 from phaser.report.runs import finished_folders
+from phaser.report.splits import SPLITS
 from phaser.report.summary import MethodRow, Summary
 
 COMMENT = re.compile(r"<!--\s*phaser:\s*(.*?)\s*-->")
@@ -53,6 +62,7 @@ OF_DIFFERENCE: Mapping[str, Quantity[PairedDifference]] = {
     "asr": lambda one: 100 * one.mean,
     "asr-lower": lambda one: 100 * one.interval.lower if one.interval else None,
     "asr-upper": lambda one: 100 * one.interval.upper if one.interval else None,
+    "asr-half": lambda one: 100 * one.interval.half_width if one.interval else None,
     "p": lambda one: one.p_value,
     "holm": lambda one: one.p_corrected,
     "gap": lambda one: None if one.detectable is None else 100 * one.detectable,
@@ -68,12 +78,14 @@ OF_ARM: Mapping[str, Quantity[Arm]] = {
     "loss": lambda arm: arm.final_loss,
     "frames": lambda arm: arm.frames_per_task,
     "kilobytes": lambda arm: arm.bytes_per_task[0] / 1000,
+    "kilobytes-largest": lambda arm: arm.bytes_per_task[1] / 1000,
+    "keeping-s": lambda arm: arm.keeping_s,
     "training-s": lambda arm: arm.training_s,
     "transition": lambda arm: 100 * arm.transition_share,
     "seeds": lambda arm: len(arm.runs),
 }
-"""Rates in percent; frames and kilobytes of a task, seconds of a stream; time between tasks in
-percent of the training steps'."""
+"""Rates in percent; frames, kilobytes and seconds of keeping of a task, seconds of training of a
+stream; time between tasks in percent of the training steps'."""
 OF_MEASURED: Mapping[str, Quantity[Measured]] = {
     "": lambda one: one.mean,
     "-lower": lambda one: one.interval.lower if one.interval else None,
@@ -169,6 +181,9 @@ class Checker:
             return _measured("training-s", quantity, training_ratio(*arms))
         if words[1] == "over":
             return _measured("asr", quantity, share(*arms), times=100)
+        split = quantity.removesuffix("-lower").removesuffix("-upper")
+        if words[1] == "minus" and split in SPLITS:
+            return _measured(split, quantity, split_difference(arms[0], arms[1], SPLITS[split]))
         if words[1] == "minus" and quantity.startswith("loss"):
             return _measured("loss", quantity, loss_difference(*arms))
         if words[1] == "minus":
@@ -195,6 +210,8 @@ class Checker:
                 for curve in self._curves[folder]
                 for one in curve.contrasts
             }
+        elif one := self._at_budget(folder, method, baseline, at):
+            found = {(method, baseline): one}
         else:
             row = self._row(folder, method, at)
             found = {(method, name): one for name, one in row.differences.items()}
@@ -202,6 +219,18 @@ class Checker:
             known = ", ".join(" minus ".join(pair) for pair in found) or "nothing"
             raise BadInput(f"{folder} does not compare {method} with {baseline}; found {known}")
         return found[method, baseline]
+
+    def _at_budget(
+        self, folder: str, method: str, baseline: str, at: str | None
+    ) -> PairedDifference | None:
+        """The difference at one of several budgets, corrected for their number."""
+        self._reports(folder)
+        for curve in self._curves[folder]:
+            for one in curve.contrasts:
+                if (one.method, one.baseline) == (method, baseline):
+                    by_slug = {budget.slug: found for budget, found in one.at_budget.items()}
+                    return by_slug.get(at or "")
+        return None
 
     def _summary(self, folder: str, at: str | None) -> Summary:
         reports = {one.slug if one else "": found for one, found in self._reports(folder).items()}
