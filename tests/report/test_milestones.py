@@ -3,15 +3,17 @@
 import json
 from types import SimpleNamespace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from phaser.core.errors import BadInput, BrokenFile
-from phaser.evaluation.matrix import EPISODES_SCHEMA
+from phaser.evaluation.matrix import EPISODES_SCHEMA, SuccessMatrix
 from phaser.report.milestones import Failure, final_failures, headings, method_rows, milestone_rows
 from phaser.report.page import write_report
 from phaser.report.runs import read_run
+from phaser.report.splits import progress
 
 NAMES = ("grasped bowl", "lifted bowl", "on bowl plate")
 
@@ -69,6 +71,22 @@ def test_shares_are_counted_per_task_milestone_and_method():
         ("bowl", "lifted bowl", "1/3", "–"),
         ("bowl", "on bowl plate", "0/3", "–"),
     ]
+
+
+def test_progress_counts_solved_rollouts_as_whole_and_failed_ones_as_far_as_they_came():
+    matrix = SuccessMatrix.from_counts(
+        ("bowl", "stove"),
+        {("bowl", "bowl"): (1, 2), ("stove", "bowl"): (1, 2), ("stove", "stove"): (0, 2)},
+    )
+    failures = (
+        failed(True, False, False),
+        failed(True, True, False, task="stove"),
+        failed(False, False, False, task="stove"),
+    )
+    run = SimpleNamespace(tasks=("bowl", "stove"), matrix=matrix, failures=failures)
+    # bowl: (1 + 1/3) / 2; stove: (2/3 + 0) / 2
+    assert progress(run) == pytest.approx(50)
+    assert np.isnan(progress(SimpleNamespace(tasks=run.tasks, matrix=matrix, failures=())))
 
 
 def test_without_milestones_there_is_no_table():

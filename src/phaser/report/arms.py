@@ -25,7 +25,7 @@ from phaser.evaluation.comparison import (
 from phaser.evaluation.intervals import Interval
 from phaser.evaluation.student import mean_interval
 from phaser.report.runs import RunResult, finished_folders, read_run
-from phaser.report.splits import Measure
+from phaser.report.splits import Measure, progress
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -64,6 +64,11 @@ class Arm:
         """Success of tasks when they had just been learnt."""
         found = [run.metrics.plasticity for run in self.runs if run.metrics is not None]
         return _mean([one for one in found if one is not None])
+
+    @property
+    def progress(self) -> float:
+        """Percent of their tasks' milestones that rollouts after the last task reached."""
+        return _mean([progress(run) for run in self.runs])
 
     @property
     def final_loss(self) -> float:

@@ -75,6 +75,7 @@ OF_ARM: Mapping[str, Quantity[Arm]] = {
     "asr-lower": lambda arm: 100 * estimate_asr(arm.matrices).interval.lower,
     "asr-upper": lambda arm: 100 * estimate_asr(arm.matrices).interval.upper,
     "plasticity": lambda arm: 100 * arm.learnt,
+    "progress": lambda arm: arm.progress,
     "loss": lambda arm: arm.final_loss,
     "frames": lambda arm: arm.frames_per_task,
     "kilobytes": lambda arm: arm.bytes_per_task[0] / 1000,

@@ -38,11 +38,29 @@ def _loss(brief: bool) -> Measure:
     return of
 
 
+def progress(run: RunResult) -> float:
+    """Percent of its task's milestones that a rollout after the last task reached, the mean.
+
+    A solved rollout has reached them all. Not a number where the suite tells no milestones.
+    """
+    shares: dict[str, list[float]] = {task: [] for task in run.tasks}
+    for one in run.failures:
+        shares[one.task].append(_mean([float(reached) for _, reached in one.milestones]))
+    found = []
+    for task, partly in shares.items():
+        final = run.matrix.final(task)
+        if final.successes + len(partly) != final.trials:
+            return float("nan")
+        found.append(100 * (final.successes + sum(partly)) / final.trials)
+    return _mean(found)
+
+
 def _mean(values: list[float]) -> float:
     return sum(values) / len(values) if values else float("nan")
 
 
 SPLITS: Mapping[str, Measure] = {
+    "progress": progress,
     "solved-with-brief": _solved(has_brief_phase, True),
     "solved-without-brief": _solved(has_brief_phase, False),
     "solved-early": _solved(is_early, True),
@@ -50,6 +68,6 @@ SPLITS: Mapping[str, Measure] = {
     "loss-brief": _loss(True),
     "loss-other": _loss(False),
 }
-"""Percent solved after the last task, of tasks with and without a brief phase and of the first and
-second half of a stream; held-out loss after the last task, of brief and of other phases. Not a
-number where a run has no such task or phase."""
+"""How far rollouts came; percent solved after the last task, of tasks with and without a brief phase
+and of the first and second half of a stream; held-out loss after the last task, of brief and of
+other phases. Not a number where a run has no such task or phase."""

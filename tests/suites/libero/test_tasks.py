@@ -6,6 +6,7 @@ import pytest
 
 from phaser.core.errors import BadInput, UnknownName
 from phaser.suites.libero.assets import package_folder
+from phaser.suites.libero.suite import Libero
 from phaser.suites.libero.tasks import (
     SUITES,
     instruction_of,
@@ -58,3 +59,26 @@ def test_unknown_names_answer_with_the_nearest() -> None:
         task_named("turn_on_the_stoves")
     with pytest.raises(BadInput, match="each only once"):
         task_names(["turn_on_the_stove", "turn_on_the_stove"])
+
+
+def test_a_stream_may_have_fewer_tasks_drawn_by_its_number() -> None:
+    streams = [Libero(task_list="libero-long", stream=0, num_tasks=5).for_seed(k) for k in range(8)]
+    names = [tuple(task.name for task in one.tasks()) for one in streams]
+    assert {len(set(one)) for one in names} == {5}
+    assert len(set(names)) == 8
+    assert {name for one in names for name in one} == set(SUITES["libero-10"])
+    whole = Libero(task_list="libero-long", stream=3)
+    assert [task.name for task in whole.tasks()[:5]] == list(names[3])
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"num_tasks": 5}, "without a stream; add --suite.stream 0"),
+        ({"num_tasks": 11, "stream": 0}, "a stream of 11 out of 10"),
+        ({"num_tasks": 0, "stream": 0}, "num_tasks"),
+    ],
+)
+def test_a_stream_of_tasks_that_are_not_there_is_refused(settings, expected: str) -> None:
+    with pytest.raises(BadInput, match=expected):
+        Libero(**settings)

@@ -66,6 +66,8 @@ class Libero(Suite):
     stream: int | None = None
     """Draw the order of the tasks and the initial states of rollouts at random, by this number; the
     seed of a run decides it. None: as they are listed."""
+    num_tasks: int | None = None
+    """Tasks of a stream, drawn at random out of the list; None: all of it."""
     protocol: Protocol = PROTOCOLS["phaser"]
     recording: LiberoRecording = field(default_factory=LiberoRecording)
     demonstrations: str | None = None
@@ -88,7 +90,16 @@ class Libero(Suite):
     cache: Path = field(default_factory=cache_folder)
 
     def __post_init__(self) -> None:
-        check_ranges(self, stream=at_least(0, whole=True, or_none=True))
+        check_ranges(
+            self,
+            stream=at_least(0, whole=True, or_none=True),
+            num_tasks=at_least(1, whole=True, or_none=True),
+        )
+        if self.num_tasks is not None and self.stream is None:
+            raise BadInput(
+                f"num_tasks {self.num_tasks} without a stream; add --suite.stream 0, or name the "
+                "tasks with --suite.task-list"
+            )
         published = PROTOCOLS.get(self.protocol.name)
         if published is not None and published != self.protocol:
             raise BadInput(
@@ -126,7 +137,7 @@ class Libero(Suite):
     def tasks(self) -> tuple[Task, ...]:
         names = task_names(self.task_list)
         if self.stream is not None:
-            names = drawn(names, len(names), stream=self.stream)
+            names = drawn(names, self.num_tasks or len(names), stream=self.stream)
         return tuple(task_named(name) for name in in_order(names, self.order))
 
     def demos(self, task: Task, split: str) -> tuple[Demo, ...]:
