@@ -68,6 +68,6 @@ SPLITS: Mapping[str, Measure] = {
     "loss-brief": _loss(True),
     "loss-other": _loss(False),
 }
-"""How far rollouts came; percent solved after the last task, of tasks with and without a brief phase
+"""How far rollouts came; percent solved after the last task: of tasks with, without a brief phase
 and of the first and second half of a stream; held-out loss after the last task, of brief and of
 other phases. Not a number where a run has no such task or phase."""
