@@ -96,7 +96,7 @@ def _libero_goal() -> Run:
 
 
 def _libero_long() -> Run:
-    """As LIBERO-Goal; its tasks have about twice as many steps, so they are trained longer."""
+    """As LIBERO-Goal, trained three times as long: with half of that two in ten were learnt."""
     from phaser.suites.libero.suite import Libero
     from phaser.training.fit import Fit
 
@@ -104,7 +104,7 @@ def _libero_long() -> Run:
         _libero_goal(),
         preset="libero-long",
         suite=Libero(task_list="libero-long"),
-        fit=Fit(steps_per_task=1200),
+        fit=Fit(steps_per_task=2400),
     )
 
 
