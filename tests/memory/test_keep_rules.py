@@ -115,6 +115,15 @@ def test_a_budget_that_does_not_fit_the_phases_names_the_task(rule, budget, mess
         rule.select(prepared_task(), budget, STREAM)
 
 
+def test_a_budget_beyond_the_candidates_says_how_there_are_more():
+    # 54 frames of each demonstration: 7, 2 and 10 on the stride.
+    with pytest.raises(BadInput, match=r"only 57 candidates; .*; one frame in 3 .*stride=1\)\)$"):
+        PhaseBuckets().select(prepared_task(num_demos=3), 58, STREAM)
+    assert PhaseBuckets(stride=1).select(prepared_task(num_demos=3), 58, STREAM)
+    with pytest.raises(BadInput, match="or record more demonstrations$"):
+        PhaseBuckets(stride=1).select(prepared_task(num_demos=3), 163, STREAM)
+
+
 def test_stride_below_one_is_refused():
     with pytest.raises(BadInput, match="stride 0"):
         PhaseBuckets(stride=0)

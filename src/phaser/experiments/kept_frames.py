@@ -147,8 +147,8 @@ def check_filled(run: Run, made: TaskMaterial, sizes: Sizes, stream: Stream) -> 
     if frames == keep.most(made.prepared):
         raise BadInput(
             f"task {made.prepared.task.name!r}: a budget of {budget.amount} bytes, but its "
-            f"{frames} candidates take fewer; lower the budget or the stride, or record more "
-            "demonstrations"
+            f"{frames} candidates take fewer; lower the budget, record more demonstrations or, "
+            "where the method has a stride, choose among more frames (--method.keep.stride 1)"
         )
 
 

@@ -88,5 +88,5 @@ def _check(total: int, capacities: Sequence[int], zero: int | None) -> None:
     if total > available:
         raise BadInput(
             f"a budget of {total} frames, but only {available} candidates; "
-            "lower the budget or the stride, or record more demonstrations"
+            "lower the budget or record more demonstrations"
         )

@@ -83,7 +83,8 @@ class PhaseBuckets(Keep):
         try:
             counts = self._shared(num_frames, capacities, zero=self.zero_phase)
         except BadInput as error:
-            raise BadInput(f"task {task.task.name!r}: {error}") from error
+            more = self._how_to_offer_more() if num_frames > self.most(task) else ""
+            raise BadInput(f"task {task.task.name!r}: {error}{more}") from error
         rng = stream()
         chosen: list[FrameRef] = []
         ranks: list[int] = []
@@ -106,6 +107,14 @@ class PhaseBuckets(Keep):
         return [
             frames_of_phase(task, phase, stride=self.stride) for phase in range(len(task.labels))
         ]
+
+    def _how_to_offer_more(self) -> str:
+        if self.stride == 1:
+            return ""
+        return (
+            f"; one frame in {self.stride} is a candidate, all of them are with a stride of 1 "
+            "(--method.keep.stride 1, PhaseBuckets(stride=1))"
+        )
 
     def _shared(
         self, total: int, capacities: Sequence[int], *, zero: int | None = None
