@@ -120,7 +120,7 @@ def test_a_budget_beyond_the_candidates_says_how_there_are_more():
     with pytest.raises(BadInput, match=r"only 57 candidates; .*; one frame in 3 .*stride=1\)\)$"):
         PhaseBuckets().select(prepared_task(num_demos=3), 58, STREAM)
     assert PhaseBuckets(stride=1).select(prepared_task(num_demos=3), 58, STREAM)
-    with pytest.raises(BadInput, match="or record more demonstrations$"):
+    with pytest.raises(BadInput, match=r"or record more demonstrations$"):
         PhaseBuckets(stride=1).select(prepared_task(num_demos=3), 163, STREAM)
 
 
