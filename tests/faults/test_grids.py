@@ -8,6 +8,7 @@ import pytest
 from made_up_run import made_up_run
 from made_up_worker import work
 
+from phaser.cli import run as run_verb
 from phaser.cli.grid_pages import groups
 from phaser.cli.main import execute
 from phaser.core.errors import BadInput
@@ -51,6 +52,25 @@ def test_streams_are_an_axis_apart_from_seeds():
     cells = axes.cells(preset("metaworld-streams"))
     assert [(one.seed, one.suite.stream) for one in cells] == [(0, 4), (0, 5), (1, 4), (1, 5)]
     assert cells[0].suite.tasks() == cells[2].suite.tasks() != cells[1].suite.tasks()
+
+
+@pytest.mark.parametrize("name", ["libero-goal-streams", "libero-long-streams"])
+def test_every_seed_of_a_preset_of_streams_has_an_order_of_its_own(name):
+    cells = Axes(methods=("er",), seeds=tuple(range(6))).cells(preset(name))
+    assert len({cell.suite.tasks() for cell in cells}) == 6
+    alone = [
+        run_verb.start(name, run_verb._parser().parse_args(["--seed", str(k)])) for k in range(6)
+    ]
+    assert [run.suite for run in alone] == [cell.suite for cell in cells]
+    assert not [line for run in alone for line in run_verb._whose_stream(run)]
+
+
+def test_a_stream_that_is_not_the_seeds_own_is_said_aloud():
+    run = preset("metaworld-streams").with_seed(3)
+    pinned = replace(run, suite=replace(run.suite, stream=0))
+    (line,) = run_verb._whose_stream(pinned)
+    assert "not that of seed 3: --suite.stream names it" in line.replace("\n", " ")
+    assert not list(run_verb._whose_stream(preset("metaworld-10").with_seed(3)))
 
 
 @pytest.mark.parametrize(

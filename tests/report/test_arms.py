@@ -14,6 +14,7 @@ from phaser.report.arms import (
     as_json,
     difference,
     loss_difference,
+    repeated_order,
     rows,
     share,
     training_ratio,
@@ -49,6 +50,21 @@ def test_a_row_has_frames_success_and_the_difference_from_the_first_arm(study):
     assert default.startswith("| default | 2 | 240 |")
     assert "| +30.0 [" in default
     assert "2 streams |" in default
+
+
+def test_seeds_that_repeat_one_order_are_said_aloud(study, capsys):
+    peers, default = (Arm.read(study / name) for name in ("peers", "default"))
+    assert (peers.orders, as_json([peers])[0]["orders"]) == (1, 1)
+    assert repeated_order([peers, default]).startswith("The runs of all arms learn the same tasks")
+    assert main.execute(["report", "--arms", str(study / "peers")]) == 0
+    assert "nothing is known of other orders" in " ".join(capsys.readouterr().out.split())
+    # A third stream in another order: nothing is repeated any more.
+    reverse = tuple(reversed(peers.runs[0].tasks))
+    write_run_folder(study / "peers" / "s2", "er", 2, tasks=reverse, final=[5] * 4)
+    peers = Arm.read(study / "peers")
+    assert (peers.orders, repeated_order([peers])) == (2, "")
+    assert repeated_order([peers, default]).startswith("The runs of default learn")
+    assert not repeated_order([Arm.read(study / "default@1-1")])
 
 
 def test_only_streams_that_were_asked_for_count(study):

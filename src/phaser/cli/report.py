@@ -165,6 +165,8 @@ def _arms(folders: Sequence[Path], *, as_json: bool, markdown: bool) -> int:
         print_json({"arms": arms.as_json(given)})
     else:
         print("\n".join(arms.rows(given) if markdown else columns(arms.text_rows(given))))
+        if said := arms.repeated_order(given):
+            print("\n" + fill(said, 79))
     return 0
 
 

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 from typing import TextIO
 
 from phaser.cli.arguments import (
@@ -86,7 +87,7 @@ def execute(arguments: Sequence[str]) -> int:
         say_unfilmed([out], traces, lambda line: print(line, file=stream))
         print(f"{out} is finished already; its result:", file=stream)
     else:
-        for line in _where_it_stands(run, out):
+        for line in (*_whose_stream(run), *_where_it_stands(run, out)):
             print(line, file=stream)
         _work(run, out, chosen, traces, stream)
     show(write_pages([out], out / "report.html"), as_json=chosen.json, folder=str(out))
@@ -144,6 +145,16 @@ def _resume(name: str, chosen: Namespace) -> None:
     if not (folder / "run.json").is_file():
         raise BadInput(f"{folder} holds no run to go on with; expected a folder with run.json")
     chosen.from_file, chosen.out = folder / "run.json", folder
+
+
+def _whose_stream(run: Run) -> Iterator[str]:
+    """Tell a reader who expects that each seed draws a stream of tasks where it does not."""
+    if run.suite != run.suite.for_seed(run.seed):
+        yield fill(
+            f"The stream of tasks is not that of seed {run.seed}: --suite.stream names it. All "
+            "seeds with the same number learn the same tasks in the same order.",
+            79,
+        )
 
 
 def _where_it_stands(run: Run, out: Path) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from phaser.core.tables import Table
@@ -108,6 +109,20 @@ def _libero_long() -> Run:
     )
 
 
+def _libero_streams(whole: Callable[[], Run], *, num_tasks: int | None = None) -> Run:
+    """The seed draws the order of the tasks and the rollouts' starts, and which tasks if fewer."""
+    from phaser.experiments.run import Evaluation
+    from phaser.suites.libero.suite import Libero
+
+    start = whole()
+    return replace(
+        start,
+        preset=f"{start.preset}-streams",
+        suite=Libero(task_list=start.preset, stream=0, num_tasks=num_tasks),
+        evaluation=Evaluation(rollouts_per_task=5, learnt_rollouts=1),
+    )
+
+
 def _datasets() -> Run:
     """The user names datasets with --suite.sources; nothing is measured by rollouts."""
     from phaser.experiments.run import Run
@@ -152,6 +167,14 @@ _OWN = {
     "libero-long": Preset(
         summary="the ten tasks of LIBERO-Long, shown by scripted experts; needs the libero extra",
         make=_libero_long,
+    ),
+    "libero-goal-streams": Preset(
+        summary="the ten tasks of LIBERO-Goal in random order by the seed: for comparisons",
+        make=partial(_libero_streams, _libero_goal),
+    ),
+    "libero-long-streams": Preset(
+        summary="five random tasks of LIBERO-Long in random order by the seed: for comparisons",
+        make=partial(_libero_streams, _libero_long, num_tasks=5),
     ),
     "datasets": Preset(
         summary="your own datasets, LeRobot or HDF5: --suite.sources a.hdf5 b/ c/; no simulator",

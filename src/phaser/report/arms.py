@@ -49,6 +49,11 @@ class Arm:
         return {run.seed: run.matrix for run in self.runs}
 
     @property
+    def orders(self) -> int:
+        """How many different orders of tasks its runs learn; of joint runs, how many lists."""
+        return len({run.tasks for run in self.runs})
+
+    @property
     def frames_per_task(self) -> float:
         """Frames kept of a task, the mean over tasks and streams."""
         return _mean([n for run in self.runs for n in run.certificate.frames_per_task.values()])
@@ -132,6 +137,18 @@ def text_rows(arms: Sequence[Arm]) -> list[list[str]]:
             ]
         )
     return table
+
+
+def repeated_order(arms: Sequence[Arm]) -> str:
+    """A line for readers where runs differ in less than they may believe; else nothing."""
+    names = [arm.name for arm in arms if len(arm.runs) > 1 and arm.orders == 1]
+    if not names:
+        return ""
+    whose = "all arms" if len(names) == len(arms) > 1 else ", ".join(names)
+    return (
+        f"The runs of {whose} learn the same tasks in the same order: seeds differ in training, "
+        "so nothing is known of other orders."
+    )
 
 
 def difference(one: Arm, other: Arm) -> PairedDifference:
@@ -242,6 +259,7 @@ def as_json(arms: Sequence[Arm]) -> list[dict[str, object]]:
             {
                 "arm": arm.name,
                 "seeds": [run.seed for run in arm.runs],
+                "orders": arm.orders,
                 "asr": whole.mean,
                 "asr_by_seed": {
                     run.seed: run.metrics.average_success_rate for run in arm.runs if run.metrics

@@ -84,6 +84,7 @@ OF_ARM: Mapping[str, Quantity[Arm]] = {
     "training-s": lambda arm: arm.training_s,
     "transition": lambda arm: 100 * arm.transition_share,
     "seeds": lambda arm: len(arm.runs),
+    "orders": lambda arm: arm.orders,
 }
 """Rates in percent; frames, kilobytes and seconds of keeping of a task, seconds of training of a
 stream; time between tasks in percent of the training steps'."""

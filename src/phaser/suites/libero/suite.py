@@ -64,8 +64,9 @@ class Libero(Suite):
     order: str = "default"
     """The order of the tasks: default, reverse or shuffled(N)."""
     stream: int | None = None
-    """Draw the order of the tasks and the initial states of rollouts at random, by this number; the
-    seed of a run decides it. None: as they are listed."""
+    """Draw the order of the tasks and the initial states of rollouts at random, by this number.
+    Left to a preset, it is the seed; named in `phaser run`, it holds for every seed. None: as they
+    are listed."""
     num_tasks: int | None = None
     """Tasks of a stream, drawn at random out of the list; None: all of it."""
     protocol: Protocol = PROTOCOLS["phaser"]
