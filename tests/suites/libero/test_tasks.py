@@ -74,7 +74,7 @@ def test_a_stream_may_have_fewer_tasks_drawn_by_its_number() -> None:
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ({"num_tasks": 5}, "without a stream; add --suite.stream 0"),
+        ({"num_tasks": 5}, "without a stream; take a preset of streams"),
         ({"num_tasks": 11, "stream": 0}, "a stream of 11 out of 10"),
         ({"num_tasks": 0, "stream": 0}, "num_tasks"),
     ],

@@ -65,8 +65,8 @@ class Libero(Suite):
     """The order of the tasks: default, reverse or shuffled(N)."""
     stream: int | None = None
     """Draw the order of the tasks and the initial states of rollouts at random, by this number.
-    Left to a preset, it is the seed; named in `phaser run`, it holds for every seed. None: as they
-    are listed."""
+    Left to a preset of streams, or in a grid, it is the seed; named in `phaser run`, it holds for
+    every seed. None: as they are listed."""
     num_tasks: int | None = None
     """Tasks of a stream, drawn at random out of the list; None: all of it."""
     protocol: Protocol = PROTOCOLS["phaser"]
@@ -98,8 +98,8 @@ class Libero(Suite):
         )
         if self.num_tasks is not None and self.stream is None:
             raise BadInput(
-                f"num_tasks {self.num_tasks} without a stream; add --suite.stream 0, or name the "
-                "tasks with --suite.task-list"
+                f"num_tasks {self.num_tasks} without a stream; take a preset of streams, such as "
+                "libero-long-streams, or name the tasks with --suite.task-list"
             )
         published = PROTOCOLS.get(self.protocol.name)
         if published is not None and published != self.protocol:

@@ -44,8 +44,8 @@ class MetaWorld(Suite):
     """The order of the tasks: default, reverse or shuffled(N)."""
     stream: int | None = None
     """Draw tasks of the list, their order and the initial states of rollouts at random, by this
-    number. Left to a preset, it is the seed; named in `phaser run`, it holds for every seed. None:
-    the list as it is."""
+    number. Left to a preset of streams, or in a grid, it is the seed; named in `phaser run`, it
+    holds for every seed. None: the list as it is."""
     num_tasks: int = 10
     """Tasks that a stream draws."""
     recording: MetaWorldRecording = field(default_factory=MetaWorldRecording)
